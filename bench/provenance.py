@@ -107,13 +107,10 @@ def _memory() -> int:
 
 def _tags() -> int:
     """How many tags there are: nothing was collected since they were made."""
-    from whence.langs.python.provenance.runtime.native_tagging import tags_in_c
-    from whence.langs.python.provenance.tags import FRAME
+    from whence.langs.python.provenance.runtime.native_tagging import native_tag_count
+    from whence.langs.python.provenance.tags import Tag
 
-    return tags_in_c() + sum(
-        type(each) is tuple and len(each) > 2 and type(each[0]) is int and 0 <= each[0] <= FRAME
-        for each in gc.get_objects()
-    )
+    return native_tag_count() + sum(type(thing) is Tag for thing in gc.get_objects())
 
 
 # --- a whole answer ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, 
 from whence.langs.python.provenance.runtime import native_tagging
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.text_pieces import Text
-from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, GeneratorRun
+from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, GeneratorRun, Tag
 
 _ADDRESS = {LOAD: 5, WHOLE: 4}
 """Where in a tag the address of an object stands."""
@@ -114,8 +114,8 @@ class _Written:
 
     def _tag(self, tag: Any) -> None:
         fields = [self._field(each) for each in tag]
-        place = _ADDRESS.get(tag[0])
-        if tag[0] == LOAD and tag[6] is None:
+        place = _ADDRESS.get(tag.kind)
+        if tag.kind == LOAD and tag.key is None:
             # How far an iterator is: when it is gone, something else may have its address.
             fields[5] = "an iterator"
         elif place is not None and type(tag[place]) is int:
@@ -139,8 +139,8 @@ class _Written:
 
 
 def _has_fields(each: Any) -> bool:
-    return type(each) is tuple or type(each).__name__ == "Tag"
+    return isinstance(each, tuple) or _is_tag(each)
 
 
 def _is_tag(each: Any) -> bool:
-    return _has_fields(each) and len(each) > 2 and type(each[0]) is int and type(each[1]) is int
+    return type(each) is Tag or type(each).__name__ == "Tag"

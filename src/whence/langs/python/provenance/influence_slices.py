@@ -37,9 +37,12 @@ from whence.langs.python.provenance.tags import (
     STORE,
     WHOLE,
     Activation,
+    MaybeTag,
     Pair,
     Tag,
     activation_of,
+    attribute_owner,
+    is_attribute_load,
     needs_of,
     sources_of,
 )
@@ -80,18 +83,18 @@ def calls_below_handlers(top: Activation, calls: Iterable[Activation]) -> frozen
     return frozenset(each for each in calls if each.guarded and each is not top)
 
 
-def _before(tag: tuple[Any, ...]) -> Iterator[Tag]:
+def _before(tag: Tag) -> Iterator[MaybeTag]:
     """The tags that a tag depends on directly."""
-    kind = tag[0]
-    yield tag[2]
+    kind = tag.kind
+    yield tag.control
     if kind >= CTL:
-        yield tag[3]
+        yield tag.predicate
         return
     yield from sources_of(tag)
     yield from needs_of(tag)
-    if kind == NEW and tag[3] is not None:
-        yield from (each for _, each in tag[3].told)
-        activation = tag[3].activation
+    if kind == NEW and tag.run is not None:
+        yield from (each for _, each in tag.run.told)
+        activation = tag.run.activation
         if activation is None:
             return
         # Whoever has a generator or coroutine may have what it gave.
@@ -106,16 +109,16 @@ class _Slice:
         self._decided: set[Activation] = set()
         self.read: set[Interval] = set()
         self._width = width
-        self._pending: list[Tag] = []
+        self._pending: list[MaybeTag] = []
         self._seen: set[int] = set()
         self._looked_at: set[Interval] = set()
         self._entered: set[Activation] = set()
         self._aimed: set[Activation] = set()
         """Calls of which all that they aimed at was followed."""
-        self._found_aims: dict[Activation, list[tuple[int, Tag]]] = {}
+        self._found_aims: dict[Activation, list[tuple[int, MaybeTag]]] = {}
         self._heap = _Heap() if width > 1 else None
 
-    def start(self, *tags: Tag) -> None:
+    def start(self, *tags: MaybeTag) -> None:
         self._pending += tags
 
     def complete(self) -> set[Activation]:
@@ -145,14 +148,16 @@ class _Slice:
             if made_by is not None:
                 self.calls.add(made_by)
             pending += _before(tag)
-            if tag[0] == LOAD:
-                is_stored = tag[3] is not None and tag[3][0] == STORE
-                written = tag[3][4] if is_stored and _stays(tag[6]) else 0
-                self.read.add((written, tag[4], tag[5], _hashable(tag[6])))
-            elif tag[0] == BOUND and tag[3]:
-                self.read.add((0, self._until, _METHOD, tag[3]))
-            elif tag[0] == WHOLE:
-                self.read.add((0, *tag[3:5], None))
+            kind = tag.kind
+            if kind == LOAD:
+                source, key = tag.source, tag.key
+                is_stored = source is not None and source.kind == STORE
+                written = source.time if source is not None and is_stored and _stays(key) else 0
+                self.read.add((written, tag.time, tag.address, _hashable(key)))
+            elif kind == BOUND and tag.name:
+                self.read.add((0, self._until, _METHOD, tag.name))
+            elif kind == WHOLE:
+                self.read.add((0, tag.time, tag.address, None))
 
     def _add_decisions(self) -> None:
         """What a call in the slice made, or was given back, it could have changed and did not."""
@@ -160,7 +165,7 @@ class _Slice:
             self._decided.add(activation)
             for time, test in activation.decisions():
                 if time <= self._until:
-                    self._pending.append(test if test[0] == CTL else _choice(test))
+                    self._pending.append(test if test.kind == CTL else _choice(test))
             for each in activation.calls:
                 if each.start <= self._until:
                     self._pending += _chosen(each)
@@ -186,16 +191,16 @@ class _Slice:
             if any(since <= time <= until for since, until in met)
         )
 
-    def _aims(self, activation: Activation) -> list[tuple[int, Tag]]:
+    def _aims(self, activation: Activation) -> list[tuple[int, MaybeTag]]:
         """Which objects a call changed, each with the time: all its tests are in the slice."""
         if activation not in self._found_aims:
             decisions = activation.decisions()
-            aims: list[tuple[int, Tag]] = [each for each in decisions if each[1][0] != CTL]
+            aims: list[tuple[int, MaybeTag]] = [each for each in decisions if each[1].kind != CTL]
             self._found_aims[activation] = aims
         return self._found_aims[activation]
 
 
-def _chosen(activation: Activation) -> Iterator[Tag]:
+def _chosen(activation: Activation) -> Iterator[MaybeTag]:
     """What chose the objects that a call was given: it might have changed others instead."""
     given: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
     if activation.operation is not None:  # it was given what that was given
@@ -205,18 +210,18 @@ def _chosen(activation: Activation) -> Iterator[Tag]:
             yield _choice(tag)
 
 
-def _choice(tag: Tag) -> Tag:
+def _choice(tag: MaybeTag) -> MaybeTag:
     """What chose an object among others; None if it is the only one that it could have been.
 
     What an attribute is was chosen with the object that has it: whoever could have set it to
     another one had that one.
     """
     while tag is not None:
-        kind = tag[0]
-        if kind == LOAD and len(tag) == 8:
-            tag = tag[7]
-        elif kind in _PASSING and tag[2] and tag[2][0] == FRAME:
-            tag = tag[3]
+        kind, control = tag.kind, tag.control
+        if is_attribute_load(tag):
+            tag = attribute_owner(tag)
+        elif kind in _PASSING and control is not None and control.kind == FRAME:
+            tag = tag.source
         else:
             return tag if kind in COPIES or kind == AMBIG else None
     return None

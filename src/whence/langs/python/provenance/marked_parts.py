@@ -29,6 +29,7 @@ from whence.langs.python.provenance.tags import (
     STORE,
     TEXT,
     Activation,
+    MaybeTag,
     Tag,
 )
 
@@ -41,9 +42,9 @@ Step = tuple[str, Any]
 class Place:
     """A place that the way to the part led through: of which object, and when it was filled."""
 
-    tag: Tag
+    tag: MaybeTag
     """Of the object."""
-    shape: Tag
+    shape: MaybeTag
     thing: Any
     """The address of the object."""
     key: Any
@@ -57,11 +58,11 @@ class Criterion:
 
     activation: Activation
     value: Any
-    tag: Tag
+    tag: MaybeTag
     places: tuple[Place, ...]
-    parts: tuple[Tag, ...]
+    parts: tuple[MaybeTag, ...]
     """Of all that the part holds itself."""
-    texts: tuple[Tag, ...] = ()
+    texts: tuple[MaybeTag, ...] = ()
     """Of the texts in which it is some letters: what else is in them decides where these are."""
     time: int = field(default_factory=lambda: RUN.time)
     """When it was marked: what was decided later does not matter."""
@@ -69,9 +70,9 @@ class Criterion:
 
 def letters(operation: Operation, text: str, place: int) -> Criterion | None:
     """What stands at a place of a text that an operation wrote, if that can be told."""
-    tag: Tag
+    tag: MaybeTag
     if operation.text is not None:
-        tag = (TEXT, operation.site, operation.control, operation.text)
+        tag = Tag((TEXT, operation.site, operation.control, operation.text))
     else:
         texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
         tag = next(texts, None)
@@ -94,9 +95,9 @@ def written(operations: Sequence[Operation]) -> Criterion:
         if not issubclass(type(pair[0]), ModuleType)  # whose function it is
     )
     needs = deep_tags(operands)
-    tag: Tag = (OP, last.site, last.control, *needs)
+    tag: MaybeTag = Tag((OP, last.site, last.control, *needs))
     if len(operands) == 1 and operands[0][1] is not None:
-        tag = (SEL, last.site, last.control, operands[0][1], *needs)
+        tag = Tag((SEL, last.site, last.control, operands[0][1], *needs))
     return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
 
 
@@ -104,10 +105,12 @@ class NoSuchPart(LookupError):
     """A mark leads nowhere; the text says where it ends."""
 
 
-def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> Criterion:
+def criterion(
+    activation: Activation, value: Any, tag: MaybeTag, steps: Sequence[Step]
+) -> Criterion:
     """Follow a mark from a value into its parts, as they are now."""
     places: list[Place] = []
-    texts: list[Tag] = []
+    texts: list[MaybeTag] = []
     for kind, key in steps:
         if kind == "text":
             texts.append(tag)
@@ -116,12 +119,12 @@ def criterion(activation: Activation, value: Any, tag: Tag, steps: Sequence[Step
         _settle(value, activation, 0)
         shadow = shadow_of(value)
         part = _part(value, kind, key)
-        found: Tag = None
+        found: MaybeTag = None
         if shadow is not None:
             found = _known(shadow, value, kind, key, part)
         if found is None:
-            found = (PART, 0, activation.control, tag, (kind, key))
-        written = found[4] if found[0] == STORE else 0
+            found = Tag((PART, 0, activation.control, tag, (kind, key)))
+        written = found.time if found.kind == STORE else 0
         shape = shadow.shape if shadow is not None else None
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
         value, tag = part, found
@@ -158,8 +161,8 @@ def _part(value: Any, kind: str, key: Any) -> Any:
     raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")
 
 
-def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> Tag:
-    tag: Tag = None
+def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> MaybeTag:
+    tag: MaybeTag = None
     if kind == "attribute":
         if shadow.attribute_values.get(key, shadow) is part:
             tag = shadow.attributes[key]

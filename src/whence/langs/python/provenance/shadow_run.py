@@ -36,7 +36,7 @@ from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, 
 from whence.langs.python.provenance.runtime.run_state import RUN, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
-from whence.langs.python.provenance.tags import Activation, Tag
+from whence.langs.python.provenance.tags import Activation, MaybeTag
 from whence.langs.python.provenance.value_origins import OriginResult, ValueMaker, find_origin
 from whence.langs.python.record.repeatable import OWN, Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
@@ -212,7 +212,7 @@ class _Answering:
     def _mark(self, activation: Activation) -> None:
         request = self._request
         assert activation.function is not None
-        tag: Tag
+        tag: MaybeTag
         names = [*activation.function.positional, *activation.function.keyword_only]
         if request.root in (RESULT, RAISED) and activation.result is None:
             self._mark_exception(activation, activation.failure)
@@ -230,13 +230,15 @@ class _Answering:
             value, tag = known.attribute_values[request.root], known.attributes[request.root]
         self._follow(activation, value, tag, request.steps)
 
-    def _follow(self, activation: Activation, value: Any, tag: Tag, steps: Sequence[Step]) -> None:
+    def _follow(
+        self, activation: Activation, value: Any, tag: MaybeTag, steps: Sequence[Step]
+    ) -> None:
         try:
             self._found = criterion(activation, value, tag, steps)
         except NoSuchPart as problem:
             self._why = str(problem)
 
-    def _mark_exception(self, activation: Activation, tag: Tag) -> None:
+    def _mark_exception(self, activation: Activation, tag: MaybeTag) -> None:
         if tag is None:
             self._why = "the call did not end"
         else:  # an exception's own parts are not followed

@@ -1,29 +1,31 @@
-"""Tags: what is remembered of how a value came to be. Activations: the calls that made them.
+"""Tags: what is remembered of how a value was made. Activations: the calls that made them.
 
-A tag is an immutable tuple `(kind, site, control, ..., *needs)`, so that a tag once made never
-changes and millions of them are cheap; one that was made in C only reads as a tuple. `needs` are
-the tags of all that had a say; what stands before them depends on the kind:
+A `Tag` is an immutable record. It has a `kind`, a `site` (its place in the program), a `control`,
+the fields of its kind, and its *needs*: the tags of everything that had a say in the value.
 
-| kind | before the needs | |
+| kind | fields before the needs | |
 |---|---|---|
 | CONST, OP | | a value begins here |
-| LOST | | it was changed by code out of sight |
-| BOUND | its name | a method of a value, whose tag is the only need; "": nobody can replace it |
-| TEXT | the pieces | an OP that gave a text: `texts.Text` |
-| NEW | a `Run`, or None | a new object; of a generator or coroutine, what it becomes |
-| INPUT | the name | what the shadowed call was given |
-| EXC | the source, or None | an exception |
-| WHOLE | time, object | all that an object held was read, or which places it has |
-| ARG, PHI, SEL | the source | copies: the tag of the same value, a step earlier |
-| RET | the source, the call | the same; the activation that returned it, or None |
-| STORE | the source, time | the same |
-| LOAD | the source, time, object, key | the same |
-| PART | the source, the step | a part of the value that the source is of: nothing nearer is known |
-| AMBIG | the sources | it is one of these |
+| LOST | | code out of sight changed it |
+| BOUND | `name` | a method of a value, whose tag is the only need; "" if nobody can replace it |
+| TEXT | `text` | an OP that gave a text, as `text_pieces.Text` |
+| NEW | `run` | a new object; of a generator or coroutine its `GeneratorRun`, else None |
+| INPUT | `name` | an argument of the shadowed call |
+| EXC | `source` | an exception; the source may be None |
+| WHOLE | `time`, `address` | all that an object held was read, or which places it has |
+| ARG, PHI, SEL | `source` | a copy: the source is the tag of the same value, a step earlier |
+| RET | `source`, `returned_by` | a copy; the activation that returned it, or None |
+| STORE | `source`, `time` | a copy |
+| LOAD | `source`, `time`, `address`, `key` | a copy |
+| PART | `source`, `step` | a part of the value of the source: nothing nearer is known |
+| AMBIG | `choices` | a copy of one of these |
 
-`control` is the innermost test that the tag's making depended on: `(CTL, site, outer, predicate,
-activation)`, or the call itself, `(FRAME, site, control of the caller, callee, activation)`.
-None as a tag means that nothing is known of the value.
+`control` is the innermost test that the value depended on (CTL: `predicate`, `activation`,
+`outcome`, and in a comprehension the list of `dropped` tests), or the call itself (FRAME: its
+callee, `activation`). None as a tag means that nothing is known of the value.
+
+There is one class and not one for each kind, so that a tag is made by a single allocation: a shadow
+run makes millions of them.
 """
 
 from __future__ import annotations
@@ -31,14 +33,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from whence.langs.python.provenance.runtime.native_tagging import NATIVE_TAG
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 
-Tag = tuple[Any, ...] | None
-Control = tuple[Any, ...]
-Pair = tuple[Any, Tag]
+if TYPE_CHECKING:
+    from whence.langs.python.provenance.runtime.text_pieces import Text
 
 CONST, OP, LOST, BOUND, TEXT, NEW, INPUT, EXC, WHOLE = range(9)
 ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG = range(9, 17)
@@ -50,7 +53,59 @@ _FIRST_NEED = {
     LOAD: 7, STORE: 5, PHI: 4, SEL: 4, PART: 5, AMBIG: 4,
 }  # fmt: skip
 
-FORGOTTEN: Control = (FRAME, -1, None, None, None)
+
+def _field(index: int) -> Any:
+    return property(itemgetter(index))
+
+
+class PythonTag(tuple[Any, ...]):
+    """The provenance record of one value; which fields it has depends on its kind.
+
+    Made from a tuple of its fields. Where whence was built with C, `_tagging.Tag` takes its place:
+    the same fields in half the memory.
+    """
+
+    __slots__ = ()
+
+    kind: int = _field(0)
+    site: int = _field(1)
+    control: Tag = _field(2)
+    source: MaybeTag = _field(3)
+    name: str = _field(3)
+    text: Text = _field(3)
+    run: GeneratorRun | None = _field(3)
+    choices: tuple[MaybeTag, ...] = _field(3)
+    predicate: MaybeTag = _field(3)
+    activation: Activation = _field(4)
+    returned_by: Activation | None = _field(4)
+    step: tuple[str, Any] = _field(4)
+    receiver: MaybeTag = _field(4)
+    """Of BOUND: its only need."""
+    outcome: bool = _field(5)
+    key: Any = _field(6)
+    dropped: list[MaybeTag] | None = _field(6)
+
+    @property
+    def time(self) -> int:
+        """When a place was written or read."""
+        return self[3 if self[0] == WHOLE else 4]  # type: ignore[no-any-return]
+
+    @property
+    def address(self) -> Any:
+        """Of the object that was read; of a variable, what stands for where it is kept."""
+        return self[4 if self[0] == WHOLE else 5]
+
+
+if TYPE_CHECKING:
+    Tag = PythonTag
+else:
+    Tag = NATIVE_TAG or PythonTag
+
+MaybeTag = Tag | None
+Control = Tag
+Pair = tuple[Any, MaybeTag]
+
+FORGOTTEN: Control = Tag((FRAME, -1, None, None, None))
 """The control of a call of a run that is forgotten: what is suspended there may still end."""
 
 SCALARS = IdentitySet(int, float, bool, str, type(None), complex, bytes, type(...), range)
@@ -148,21 +203,21 @@ class Activation:
         """Of a generator or coroutine: the how manieth of its function was made (0: not known)."""
         self.start = 0
         self.end = -1
-        self.control: Control = ()
-        self.arguments: tuple[Tag, ...] = ()
+        self.control: Control = FORGOTTEN
+        self.arguments: tuple[MaybeTag, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.roots: tuple[Any, ...] = ()
         """What its code reaches besides its arguments: closure cells and module variables."""
-        self.result: Tag = None
+        self.result: MaybeTag = None
         self.value: Any = None
-        self.failure: Tag = None
+        self.failure: MaybeTag = None
         # Most calls have none of these: a list is made when there is something to put into it.
         self.tests: Sequence[Any] = ()
         """When and how it decided whether to change something: times and tests, in turn."""
         self.calls: Sequence[Activation] = ()
         self.yielded: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""
-        self.sent: Tag = None
+        self.sent: MaybeTag = None
         self.operation: Any = None
         """What is out of sight and called it, or resumed it last."""
         if parent is not None:
@@ -193,7 +248,7 @@ class Activation:
         """The tests that it noted, each with its time."""
         return zip(self.tests[::2], self.tests[1::2], strict=True)
 
-    def note_yield(self, value: Any, tag: Tag) -> None:
+    def note_yield(self, value: Any, tag: MaybeTag) -> None:
         """Note what a generator has yielded."""
         if type(self.yielded) is list:
             self.yielded.append((value, tag))
@@ -216,13 +271,13 @@ class GeneratorRun:
 
     def __init__(self, number: int = 0) -> None:
         self.activation: Activation | None = None
-        self.position: Tag = None
+        self.position: MaybeTag = None
         """Who made it go on so far."""
         self.told: Sequence[Pair] = ()
         """Of the patterns of `match`: what the program's own code told them."""
         self.number = number
         """The how manieth that was made of its function."""
-        self.dropped: list[Tag] = []
+        self.dropped: list[MaybeTag] = []
         """Of a generator expression: the tests that left something out."""
 
 
@@ -252,24 +307,44 @@ def _new_site(code: CodeType, instruction: int) -> int:
     return len(SITES) - 1
 
 
-def needs_of(tag: tuple[Any, ...]) -> tuple[Tag, ...]:
-    """The tags of what had a say in a value, besides its source."""
-    return tag[_FIRST_NEED[tag[0]] :]
+def needs_of(tag: Tag) -> tuple[MaybeTag, ...]:
+    """The tags of everything that had a say in a value, besides its source."""
+    return tag[_FIRST_NEED[tag.kind] :]
 
 
-def sources_of(tag: tuple[Any, ...]) -> tuple[Tag, ...]:
+def with_control(tag: Tag, control: Control) -> Tag:
+    """The same tag under another control."""
+    return Tag((*tag[:2], control, *tag[3:]))
+
+
+def with_source(tag: Tag, source: MaybeTag) -> Tag:
+    """The same copy, of another source."""
+    return Tag((*tag[:3], source, *tag[4:]))
+
+
+def attribute_owner(tag: Tag) -> MaybeTag:
+    """Of a LOAD of an attribute: the tag of the object, which is its only need."""
+    return tag[_FIRST_NEED[LOAD]]  # type: ignore[no-any-return]
+
+
+def is_attribute_load(tag: Tag) -> bool:
+    """Whether a tag is a LOAD that needs only the object: nothing else chose the place."""
+    return tag.kind == LOAD and len(tag) == _FIRST_NEED[LOAD] + 1
+
+
+def sources_of(tag: Tag) -> tuple[MaybeTag, ...]:
     """The tags of the same value a step earlier, and of what a part is a part of."""
-    kind = tag[0]
+    kind = tag.kind
     if kind == AMBIG:
-        return tag[3]  # type: ignore[no-any-return]
-    return (tag[3],) if kind >= ARG or kind == EXC else ()
+        return tag.choices
+    return (tag.source,) if kind >= ARG or kind == EXC else ()
 
 
-def activation_of(tag: Tag) -> Activation | None:
+def activation_of(tag: MaybeTag) -> Activation | None:
     """The call in which a tag was made."""
     if tag is None:
         return None
-    if tag[0] >= CTL:
-        return tag[4]  # type: ignore[no-any-return]
-    control = tag[2]
-    return control[4] if control else None
+    if tag.kind >= CTL:
+        return tag.activation
+    control = tag.control
+    return control.activation if control is not None else None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from whence.langs.python.provenance.marked_parts import Criterion, Step
 from whence.langs.python.provenance.tags import (
@@ -28,6 +27,7 @@ from whence.langs.python.provenance.tags import (
     SITES,
     TEXT,
     Activation,
+    MaybeTag,
     Site,
     Tag,
     activation_of,
@@ -47,7 +47,7 @@ class ValueMaker:
     parameter: str = ""
     path: tuple[Step, ...] = ()
     """Of a parameter: the part of it."""
-    tag: Tag = field(default=None, compare=False, repr=False)
+    tag: MaybeTag = field(default=None, compare=False, repr=False)
     """What it is known by in the run."""
 
 
@@ -73,13 +73,13 @@ def find_origin(criterion: Criterion) -> OriginResult:
     way = _Way(criterion.activation)
     for place in criterion.places:
         for hop in _copies(place.tag):
-            activation = hop[2][4] if hop[0] == ARG else _returned_by(hop)
+            activation = hop.control.activation if hop.kind == ARG else _returned_by(hop)
             if activation is not None and activation.start > place.written > 0:
                 way.to(activation)
     for hop in hops:
         way.to(activation_of(hop))
-        if hop[0] == ARG:
-            way.to(hop[2][4].parent)
+        if hop.kind == ARG:
+            way.to(hop.control.activation.parent)
         else:
             way.to(_returned_by(hop))
     if len(makers) > 1:
@@ -91,17 +91,17 @@ def find_origin(criterion: Criterion) -> OriginResult:
 def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
     """Who made what came into an expression from elsewhere: constants of the same call and the
     values of its own parts are left out."""
-    if maker.tag is None or maker.tag[0] not in _OPERATIONS:
+    if maker.tag is None or maker.tag.kind not in _OPERATIONS:
         return ()
     found: dict[ValueMaker, None] = {}
     left = deque(needs_of(maker.tag))
     seen: set[int] = set()
     while left and len(found) < MOST_OPERANDS:
         tag = left.popleft()
-        if tag is None or id(tag) in seen or tag[0] in CONTROLS:
+        if tag is None or id(tag) in seen or tag.kind in CONTROLS:
             continue
         seen.add(id(tag))
-        if tag[2] is None:  # of no call: all that was read, or that came out of nowhere
+        if tag.control is None:  # of no call: all that was read, or that came out of nowhere
             left += needs_of(tag)
             continue
         for each in _follow(tag)[0]:
@@ -110,54 +110,54 @@ def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
             is_own = each.activation is maker.activation
             if is_own and each.site.is_inside(maker.site):
                 left += needs_of(each.tag)
-            elif not (is_own and each.tag[0] == CONST):
+            elif not (is_own and each.tag.kind == CONST):
                 found[each] = None
     return tuple(found)[:MOST_OPERANDS]
 
 
-def _returned_by(hop: tuple[Any, ...]) -> Activation | None:
-    return hop[4] if hop[0] == RET else None
+def _returned_by(hop: Tag) -> Activation | None:
+    return hop.returned_by if hop.kind == RET else None
 
 
-def _copies(tag: Tag) -> list[tuple[Any, ...]]:
+def _copies(tag: MaybeTag) -> list[Tag]:
     """The copies that a value went through, from the last to the first."""
     hops = []
-    while tag is not None and tag[0] in COPIES:
+    while tag is not None and tag.kind in COPIES:
         hops.append(tag)
-        tag = tag[3]
+        tag = tag.source
     return hops
 
 
-def _follow(tag: Tag) -> tuple[list[ValueMaker], list[tuple[Any, ...]], str]:
+def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
     """The makers of a value, the copies on the way, and why there is no maker."""
-    hops: list[tuple[Any, ...]] = []
+    hops: list[Tag] = []
     path: tuple[Step, ...] = ()
     while tag is not None:
-        if tag[0] in COPIES:
+        if tag.kind in COPIES:
             hops.append(tag)
-        elif tag[0] == PART:
+        elif tag.kind == PART:
             hops.append(tag)
-            path = (tag[4], *path)
+            path = (tag.step, *path)
         else:
             break
-        tag = tag[3]
-    if tag is None or (tag[0] != AMBIG and activation_of(tag) is None):
+        tag = tag.source
+    if tag is None or (tag.kind != AMBIG and activation_of(tag) is None):
         return [], hops, "it came from code that was not followed"
-    if tag[0] == AMBIG:
+    if tag.kind == AMBIG:
         makers: list[ValueMaker] = []
-        for each in tag[3]:
+        for each in tag.choices:
             found, _, unknown = _follow(each)
             if not found:
                 return [], hops, unknown
             makers += found
         return makers, hops, ""
-    if tag[0] == LOST:
+    if tag.kind == LOST:
         return [], hops, "it was changed by code that was not followed"
     activation = activation_of(tag)
     assert activation is not None
-    parameter = tag[3] if tag[0] == INPUT else ""
-    rest = path if tag[0] == INPUT else ()
-    return [ValueMaker(activation, SITES[tag[1]], parameter, rest, tag)], hops, ""
+    parameter = tag.name if tag.kind == INPUT else ""
+    rest = path if tag.kind == INPUT else ()
+    return [ValueMaker(activation, SITES[tag.site], parameter, rest, tag)], hops, ""
 
 
 class _Way:

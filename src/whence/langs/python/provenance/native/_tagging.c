@@ -196,5 +196,9 @@ PyMODINIT_FUNC PyInit__tagging(void)
         PyType_Ready(&RoundsType) < 0 || !find_builtins()) {
         return NULL;
     }
-    return PyModule_Create(&MODULE);
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module != NULL && PyModule_AddObjectRef(module, "Tag", (PyObject *)&TagType) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

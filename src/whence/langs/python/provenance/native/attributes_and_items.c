@@ -81,7 +81,7 @@ static bool has_fixed_methods(PyObject *thing) /* places._PLAIN */
 
 static bool note_maker(PyObject *generator, PyObject *control)
 {
-    PyObject *given[] = {the_RUN, generator, field(control, 4)};
+    PyObject *given[] = {the_RUN, generator, tag_field(control, FIELD_ACTIVATION)};
     PyObject *done = PyObject_VectorcallMethod(name_note_maker, given, 3, NULL);
     Py_XDECREF(done);
     return done != NULL;

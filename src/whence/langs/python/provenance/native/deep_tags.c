@@ -17,17 +17,15 @@ typedef struct {
     bool same;
 } Walk;
 
-enum { WHOLE_HEAD = 5 };
-
 static inline void walk_tag(Walk *walk, PyObject *tag)
 {
     if (tag == Py_None) {
         return;
     }
-    Py_ssize_t place = WHOLE_HEAD + walk->count++;
+    Py_ssize_t place = WHOLE_NEEDS + walk->count++;
     if (walk->known != NULL) {
         walk->same = walk->same && place < fields_of(walk->known) &&
-                     field(walk->known, place) == tag;
+                     tag_field(walk->known, place) == tag;
     }
     if (walk->made != NULL) {
         walk->made[place - 3] = tag;
@@ -65,7 +63,7 @@ static void walk_tags(Walk *walk, PyObject *shadow)
 static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
 {
     PyObject *few[FEW], **rest = few, *made = NULL;
-    if (count + WHOLE_HEAD > FEW && (rest = PyMem_New(PyObject *, count + WHOLE_HEAD)) == NULL) {
+    if (count + WHOLE_NEEDS > FEW && (rest = PyMem_New(PyObject *, count + WHOLE_NEEDS)) == NULL) {
         return PyErr_NoMemory();
     }
     Walk walk = {.made = rest};
@@ -89,10 +87,10 @@ static PyObject *whole_of(PyObject *shadow)
     PyObject *read = SLOT(shadow, Shadow_read);
     Walk walk = {.known = read != Py_None ? read : NULL, .same = true};
     walk_tags(&walk, shadow);
-    if (walk.known == NULL || !walk.same || WHOLE_HEAD + walk.count != fields_of(read)) {
+    if (walk.known == NULL || !walk.same || WHOLE_NEEDS + walk.count != fields_of(read)) {
         return read_anew(shadow, walk.count);
     }
-    PyObject *again = SLOT(shadow, Shadow_again), *then = field(again, 3);
+    PyObject *again = SLOT(shadow, Shadow_again), *then = tag_field(again, FIELD_WHOLE_TIME);
     if (then == now() || PyLong_AsLongLong(then) == PyLong_AsLongLong(now())) {
         return again;
     }

@@ -126,7 +126,7 @@ static PyObject *advanced_tag(PyObject *operation, PyObject *iterator, PyObject 
     }
     before = Py_NewRef(*position);
     if (before == Py_None || kind_of(before) != STORE || site_of(before) != PyLong_AsLong(site) ||
-        field(before, 2) != control) {
+        tag_field(before, FIELD_CONTROL) != control) {
         PyObject *moved = TAG_WITH(STORE, site, control, before, now());
         if (moved == NULL) {
             Py_DECREF(before);

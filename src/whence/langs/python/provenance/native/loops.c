@@ -116,7 +116,7 @@ static PyObject *rounds_next(PyObject *self)
     PyObject *owner = rounds->owner, *site = rounds->site, *control = rounds->control;
     PyObject *shaped = has_places(VALUE(owner)) ? shape_of(VALUE(owner)) : Py_NewRef(TAG(given));
     PyObject *why = shaped ? TAG_WITH(OP, site, control, TAG(owner), shaped) : NULL;
-    PyObject *round = why != NULL ? test_tag(site, control, why, true, rounds->dropped) : NULL;
+    PyObject *round = why != NULL ? test_tag(site, control, why, tag_field(control, FIELD_ACTIVATION), true, rounds->dropped) : NULL;
     Py_XDECREF(shaped);
     Py_XDECREF(why);
     return pair_of(given, round);

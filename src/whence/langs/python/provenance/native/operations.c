@@ -15,7 +15,7 @@ PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands)
     SLOT(made, Operation_control) = Py_NewRef(control);
     SLOT(made, Operation_operands) = Py_NewRef(operands);
     SLOT(made, Operation_callbacks) = callbacks;
-    SLOT(made, Operation_activation) = Py_NewRef(field(control, 4));
+    SLOT(made, Operation_activation) = Py_NewRef(tag_field(control, FIELD_ACTIVATION));
     SLOT(made, Operation_expected) = Py_NewRef(Py_None);
     SLOT(made, Operation_text) = Py_NewRef(Py_None);
     return made;

@@ -293,7 +293,7 @@ static PyObject *tested(PyObject *const *given, Py_ssize_t count)
     int truth = why != NULL ? PyObject_IsTrue(value) : -1;
     PyObject *made = NULL;
     if (truth >= 0) {
-        made = test_tag(site, control, why, truth, NULL);
+        made = test_tag(site, control, why, tag_field(control, FIELD_ACTIVATION), truth, NULL);
     }
     Py_XDECREF(why);
     return made;
@@ -323,18 +323,18 @@ static bool decided(PyObject *activation, PyObject *control)
     return PyList_Append(*tests, now()) == 0 && PyList_Append(*tests, control) == 0;
 }
 
-/* operations.aimed: which object is changed, if that was chosen. */
+/* Notes which object a call changes, if something chose it. */
 bool note_change_target(PyObject *control, PyObject *tag)
 {
-    while (tag != Py_None && kind_of(tag) == LOAD && fields_of(tag) == 8) {
-        tag = field(tag, 7);
+    while (tag != Py_None && kind_of(tag) == LOAD && fields_of(tag) == LOAD_NEEDS + 1) {
+        tag = tag_field(tag, LOAD_NEEDS);
     }
     if (tag == Py_None) {
         return true;
     }
     int kind = kind_of(tag);
     bool chosen = kind == LOAD || kind == PHI || kind == SEL || kind == RET || kind == AMBIG;
-    return !chosen || decided(field(control, 4), tag);
+    return !chosen || decided(tag_field(control, FIELD_ACTIVATION), tag);
 }
 
 PyObject *native_test_and_note(PyObject *self, PyObject *const *given, Py_ssize_t count)
@@ -344,7 +344,7 @@ PyObject *native_test_and_note(PyObject *self, PyObject *const *given, Py_ssize_
     if (made == NULL) {
         return PyErr_Occurred() ? NULL : call_python(F_test_and_note, given, count);
     }
-    if (!decided(field(made, 4), made)) {
+    if (!decided(tag_field(made, FIELD_ACTIVATION), made)) {
         Py_CLEAR(made);
     }
     return made;

@@ -33,14 +33,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
+/* The kinds of tags, as in tags.py. */
+enum TagKind {
     CONST, OP, LOST, BOUND, TEXT, NEW, INPUT, EXC, WHOLE,
     ARG, RET, LOAD, STORE, PHI, SEL, PART, AMBIG, CTL, FRAME, TAG_KIND_COUNT
 };
 
+/* Where a tag has its fields, by their names in tags.py: what stands there depends on the kind. */
+enum TagField {
+    FIELD_KIND, FIELD_SITE, FIELD_CONTROL,
+    FIELD_SOURCE = 3, FIELD_NAME = 3, FIELD_TEXT = 3, FIELD_RUN = 3, FIELD_CHOICES = 3,
+    FIELD_PREDICATE = 3, FIELD_WHOLE_TIME = 3,
+    FIELD_ACTIVATION = 4, FIELD_RETURNED_BY = 4, FIELD_STEP = 4, FIELD_RECEIVER = 4,
+    FIELD_TIME = 4, FIELD_WHOLE_ADDRESS = 4,
+    FIELD_OUTCOME = 5, FIELD_ADDRESS = 5, WHOLE_NEEDS = 5,
+    FIELD_KEY = 6, FIELD_DROPPED = 6,
+    LOAD_NEEDS = 7
+};
+
 /* The functions that have a native version, and the Python functions that these call. */
 #define NATIVE_FUNCTIONS(X)                                                                                   \
-    X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
+    X(constant) X(join_branches) X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
     X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate) X(unpack) X(run_out_of_sight) X(shape_tag)           \
     X(deep_tags) X(tags_by_identity) X(note_held) X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects) X(outcome_tag)    \
     X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control) X(out_of_sight_tag) X(resynchronise)             \
@@ -157,47 +170,37 @@ static inline bool is_shared(PyObject *value) /* shadows._SHARED */
 
 /* --- tags ---------------------------------------------------------------------------------------- */
 
+/* A tag in half the memory of a tuple; where there is C, all tags are such objects. */
 typedef struct {
     PyObject_HEAD
-    uint8_t kind;
-    uint8_t truth;  /* of a test: 1 it did not hold, 2 it did; else 0 */
-    uint16_t count; /* of what stands in `rest`: the control, and all else but the outcome */
-    uint32_t site;
-    PyObject *rest[];
-} Tag;
+    unsigned kind : 5;    /* an enum TagKind */
+    unsigned outcome : 2; /* of a test: 1 it failed, 2 it held; else 0 */
+    signed site : 25;
+    uint32_t count;       /* the length of `fields` */
+    PyObject *fields[];   /* from the control on, without the outcome */
+} TagObject;
 
 extern PyTypeObject TagType;
 
-static inline int kind_of(PyObject *tag)
-{
-    return Py_IS_TYPE(tag, &TagType) ? ((Tag *)tag)->kind
-                                     : (int)PyLong_AsLong(PyTuple_GET_ITEM(tag, 0));
-}
+static inline int kind_of(PyObject *tag) { return (int)((TagObject *)tag)->kind; }
 
-static inline long site_of(PyObject *tag)
-{
-    return Py_IS_TYPE(tag, &TagType) ? (long)((Tag *)tag)->site
-                                     : PyLong_AsLong(PyTuple_GET_ITEM(tag, 1));
-}
+static inline long site_of(PyObject *tag) { return ((TagObject *)tag)->site; }
 
-/* How many fields a tag has, as a tuple; a test's outcome is not counted. */
+/* How many fields a tag has; a test's outcome is not counted. */
 static inline Py_ssize_t fields_of(PyObject *tag)
 {
-    return Py_IS_TYPE(tag, &TagType) ? 2 + ((Tag *)tag)->count : PyTuple_GET_SIZE(tag);
+    return FIELD_CONTROL + (Py_ssize_t)((TagObject *)tag)->count;
 }
 
-/* A field from the third on; borrowed. */
-static inline PyObject *field(PyObject *tag, Py_ssize_t place)
+/* A field from the control on, but for the outcome; borrowed. */
+static inline PyObject *tag_field(PyObject *tag, Py_ssize_t index)
 {
-    return Py_IS_TYPE(tag, &TagType) ? ((Tag *)tag)->rest[place - 2]
-                                     : PyTuple_GET_ITEM(tag, place);
+    return ((TagObject *)tag)->fields[index - FIELD_CONTROL];
 }
 
 static inline bool is_control(PyObject *given)
 {
-    return Py_IS_TYPE(given, &TagType)
-               ? ((Tag *)given)->kind >= CTL
-               : PyTuple_CheckExact(given) && PyTuple_GET_SIZE(given) > 4;
+    return Py_IS_TYPE(given, &TagType) && kind_of(given) >= CTL;
 }
 
 /* A tag: a kind, where and under which control, and the rest. */
@@ -306,7 +309,8 @@ static inline bool had_callbacks(const RunningOperation *running)
 
 /* tags.c */
 PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts, int count);
-PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held, PyObject *dropped);
+PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, PyObject *activation,
+                   bool held, PyObject *dropped);
 PyObject *receiver_tag(PyObject *tag);
 PyObject *tag_count(PyObject *self, PyObject *nothing);
 

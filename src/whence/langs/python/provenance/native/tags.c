@@ -1,60 +1,34 @@
-/* A tag in little memory: it reads as the tuple that tags.py describes, and takes half the room.
+/* The tag object: tags.Tag with the same fields, in half the memory.
  *
- * Its kind, its place in the program, and of a test whether it held are numbers. It is out of the
- * garbage collector's sight: a tag leads back to itself only by way of an activation, which is made
- * to forget its tags when the run is forgotten, and what is made here holds nothing of the
- * program's. */
+ * Its kind, its site and the outcome of a test are numbers. The garbage collector does not see it:
+ * only an activation leads from a tag back to itself, and activations drop their tags when the run
+ * is forgotten; nothing else that a native tag holds belongs to the program. */
 
 #include "tagging.h"
 
-enum { OUTCOME = 5 }; /* where a test has whether it held */
-
-static Tag *dying; /* tags that nobody has any more, one behind the other */
+static TagObject *dying; /* tags that nobody has any more, one behind the other */
 static bool is_freeing;
 static Py_ssize_t alive;
 
-static PyObject *new_tag(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
-                         Py_ssize_t count)
+PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
+                   Py_ssize_t count)
 {
     long place = PyLong_AsLong(site);
-    Tag *made = PyObject_Malloc(offsetof(Tag, rest) + (size_t)(1 + count) * sizeof(PyObject *));
+    TagObject *made = PyObject_Malloc(offsetof(TagObject, fields) + (size_t)(1 + count) * sizeof(PyObject *));
     if (made == NULL) {
         return PyErr_NoMemory();
     }
     PyObject_Init((PyObject *)made, &TagType);
-    made->kind = (uint8_t)kind;
-    made->truth = 0;
-    made->count = (uint16_t)(1 + count);
-    made->site = (uint32_t)place;
-    made->rest[0] = Py_NewRef(control);
+    made->kind = (unsigned)kind;
+    made->outcome = 0;
+    made->count = (uint32_t)(1 + count);
+    made->site = (int)place;
+    made->fields[0] = Py_NewRef(control);
     for (Py_ssize_t i = 0; i < count; i++) {
-        made->rest[1 + i] = Py_NewRef(rest[i]);
+        made->fields[1 + i] = Py_NewRef(rest[i]);
     }
     alive++;
     return (PyObject *)made;
-}
-
-static PyObject *plain_tag(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
-                           Py_ssize_t count)
-{
-    PyObject *made = PyTuple_New(3 + count);
-    if (made == NULL) {
-        return NULL;
-    }
-    PyTuple_SET_ITEM(made, 0, Py_NewRef(kinds[kind]));
-    PyTuple_SET_ITEM(made, 1, Py_NewRef(site));
-    PyTuple_SET_ITEM(made, 2, Py_NewRef(control));
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyTuple_SET_ITEM(made, 3 + i, Py_NewRef(rest[i]));
-    }
-    return made;
-}
-
-PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const *rest,
-                          Py_ssize_t count)
-{
-    bool fits = count < UINT16_MAX && PyLong_CheckExact(site);
-    return (fits ? new_tag : plain_tag)(kind, site, control, rest, count);
 }
 
 /* The same, of what stands in several places, one after the other. */
@@ -82,36 +56,45 @@ PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts 
 }
 
 /* The tag of a test, and whether it held; `dropped`: of a comprehension, or NULL. */
-PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, bool held,
-                          PyObject *dropped)
+PyObject *test_tag(PyObject *site, PyObject *control, PyObject *why, PyObject *activation,
+                   bool held, PyObject *dropped)
 {
-    PyObject *activation = field(control, 4);
-    if (!PyLong_CheckExact(site)) {
-        PyObject *rest[] = {why, activation, held ? Py_True : Py_False, dropped};
-        return plain_tag(CTL, site, control, rest, dropped != NULL ? 4 : 3);
-    }
     PyObject *rest[] = {why, activation, dropped};
-    PyObject *made = new_tag(CTL, site, control, rest, dropped != NULL ? 3 : 2);
+    PyObject *made = tag_with(CTL, site, control, rest, dropped != NULL ? 3 : 2);
     if (made != NULL) {
-        ((Tag *)made)->truth = held ? 2 : 1;
+        ((TagObject *)made)->outcome = held ? 2 : 1;
     }
     return made;
 }
 
-/* iteration.nested: the same test under another control. */
+PyObject *native_constant(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    return enabled && count == 2 ? tag_with(CONST, given[0], given[1], NULL, 0)
+                                 : call_python(F_constant, given, count);
+}
+
+PyObject *native_join_branches(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    return enabled && count == 4 ? tag_with(PHI, given[0], given[1], given + 2, 2)
+                                 : call_python(F_join_branches, given, count);
+}
+
+/* The same test under another control. */
 PyObject *native_nest_control(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
     if (!enabled || count != 2 || !Py_IS_TYPE(given[0], &TagType)) {
         return call_python(F_nest_control, given, count);
     }
-    Tag *inner = (Tag *)given[0];
-    PyObject *site = PyLong_FromUnsignedLong(inner->site);
+    TagObject *inner = (TagObject *)given[0];
+    PyObject *site = PyLong_FromLong(inner->site);
     PyObject *made =
-        site ? new_tag(inner->kind, site, given[1], inner->rest + 1, inner->count - 1) : NULL;
+        site ? tag_with(inner->kind, site, given[1], inner->fields + 1, inner->count - 1) : NULL;
     Py_XDECREF(site);
     if (made != NULL) {
-        ((Tag *)made)->truth = inner->truth;
+        ((TagObject *)made)->outcome = inner->outcome;
     }
     return made;
 }
@@ -122,12 +105,12 @@ PyObject *receiver_tag(PyObject *tag)
     while (tag != Py_None) {
         int kind = kind_of(tag);
         if (kind == BOUND) {
-            return field(tag, 4);
+            return tag_field(tag, FIELD_RECEIVER);
         }
         if (kind == AMBIG || kind < ARG) {
             return Py_None;
         }
-        tag = field(tag, 3);
+        tag = tag_field(tag, FIELD_SOURCE);
     }
     return Py_None;
 }
@@ -135,7 +118,7 @@ PyObject *receiver_tag(PyObject *tag)
 /* A long chain of tags is freed one after the other, not one within the other. */
 static void tag_free(PyObject *self)
 {
-    Tag *tag = (Tag *)self;
+    TagObject *tag = (TagObject *)self;
     tag->ob_base.ob_type = (PyTypeObject *)dying;
     dying = tag;
     if (is_freeing) {
@@ -144,9 +127,9 @@ static void tag_free(PyObject *self)
     is_freeing = true;
     while (dying != NULL) {
         tag = dying;
-        dying = (Tag *)tag->ob_base.ob_type;
-        for (uint16_t i = 0; i < tag->count; i++) {
-            Py_DECREF(tag->rest[i]);
+        dying = (TagObject *)tag->ob_base.ob_type;
+        for (uint32_t i = 0; i < tag->count; i++) {
+            Py_DECREF(tag->fields[i]);
         }
         alive--;
         PyObject_Free(tag);
@@ -156,27 +139,27 @@ static void tag_free(PyObject *self)
 
 static Py_ssize_t tag_length(PyObject *self)
 {
-    Tag *tag = (Tag *)self;
-    return 2 + tag->count + (tag->truth != 0);
+    TagObject *tag = (TagObject *)self;
+    return FIELD_CONTROL + tag->count + (tag->outcome != 0);
 }
 
 static PyObject *tag_item(PyObject *self, Py_ssize_t place)
 {
-    Tag *tag = (Tag *)self;
-    if (place == 0) {
+    TagObject *tag = (TagObject *)self;
+    if (place == FIELD_KIND) {
         return Py_NewRef(kinds[tag->kind]);
     }
-    if (place == 1) {
-        return PyLong_FromUnsignedLong(tag->site);
+    if (place == FIELD_SITE) {
+        return PyLong_FromLong(tag->site);
     }
-    if (tag->truth != 0 && place >= OUTCOME) {
-        if (place == OUTCOME) {
-            return PyBool_FromLong(tag->truth == 2);
+    if (tag->outcome != 0 && place >= FIELD_OUTCOME) {
+        if (place == FIELD_OUTCOME) {
+            return PyBool_FromLong(tag->outcome == 2);
         }
         place--;
     }
-    if (place >= 2 && place < 2 + tag->count) {
-        return Py_NewRef(tag->rest[place - 2]);
+    if (place >= FIELD_CONTROL && place < FIELD_CONTROL + tag->count) {
+        return Py_NewRef(tag->fields[place - FIELD_CONTROL]);
     }
     PyErr_SetString(PyExc_IndexError, "tag index out of range");
     return NULL;
@@ -221,15 +204,88 @@ static PyObject *tag_repr(PyObject *self)
     return made;
 }
 
+/* A field by its name: the closure is its index. */
+static PyObject *tag_named(PyObject *self, void *index)
+{
+    return tag_item(self, (Py_ssize_t)(intptr_t)index);
+}
+
+static PyObject *tag_time(PyObject *self, void *unused)
+{
+    (void)unused;
+    bool is_whole = ((TagObject *)self)->kind == WHOLE;
+    return tag_item(self, is_whole ? FIELD_WHOLE_TIME : FIELD_TIME);
+}
+
+static PyObject *tag_address(PyObject *self, void *unused)
+{
+    (void)unused;
+    bool is_whole = ((TagObject *)self)->kind == WHOLE;
+    return tag_item(self, is_whole ? FIELD_WHOLE_ADDRESS : FIELD_ADDRESS);
+}
+
+#define NAMED(name, index) {name, tag_named, NULL, NULL, (void *)(intptr_t)(index)}
+static PyGetSetDef TAG_FIELDS[] = {
+    NAMED("kind", FIELD_KIND),
+    NAMED("site", FIELD_SITE),
+    NAMED("control", FIELD_CONTROL),
+    NAMED("source", FIELD_SOURCE),
+    NAMED("name", FIELD_NAME),
+    NAMED("text", FIELD_TEXT),
+    NAMED("run", FIELD_RUN),
+    NAMED("choices", FIELD_CHOICES),
+    NAMED("predicate", FIELD_PREDICATE),
+    NAMED("activation", FIELD_ACTIVATION),
+    NAMED("returned_by", FIELD_RETURNED_BY),
+    NAMED("step", FIELD_STEP),
+    NAMED("receiver", FIELD_RECEIVER),
+    NAMED("outcome", FIELD_OUTCOME),
+    NAMED("key", FIELD_KEY),
+    NAMED("dropped", FIELD_DROPPED),
+    {"time", tag_time, NULL, NULL, NULL},
+    {"address", tag_address, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PySequenceMethods TAG_SEQUENCE = {.sq_length = tag_length, .sq_item = tag_item};
 static PyMappingMethods TAG_MAPPING = {.mp_length = tag_length, .mp_subscript = tag_subscript};
 
+/* `Tag((kind, site, control, ...))` */
+static PyObject *tag_vectorcall(PyObject *type, PyObject *const *given, size_t flags,
+                                PyObject *names)
+{
+    (void)type;
+    if (PyVectorcall_NARGS(flags) != 1 || names != NULL || !PyTuple_CheckExact(given[0]) ||
+        PyTuple_GET_SIZE(given[0]) <= FIELD_CONTROL) {
+        PyErr_SetString(PyExc_TypeError, "Tag: expected a tuple of a kind, a site, a control, ...");
+        return NULL;
+    }
+    PyObject *const *fields = tuple_items(given[0]);
+    Py_ssize_t count = PyTuple_GET_SIZE(given[0]);
+    long kind = PyLong_AsLong(fields[FIELD_KIND]);
+    if (kind < 0 || kind >= TAG_KIND_COUNT || !PyLong_Check(fields[FIELD_SITE])) {
+        PyErr_SetString(PyExc_ValueError, "Tag: no such kind, or no site");
+        return NULL;
+    }
+    if (kind == CTL && count > FIELD_OUTCOME) {
+        int held = PyObject_IsTrue(fields[FIELD_OUTCOME]);
+        return held < 0 ? NULL
+                        : test_tag(fields[FIELD_SITE], fields[FIELD_CONTROL],
+                                   fields[FIELD_PREDICATE], fields[FIELD_ACTIVATION], held,
+                                   count > FIELD_DROPPED ? fields[FIELD_DROPPED] : NULL);
+    }
+    return tag_with((int)kind, fields[FIELD_SITE], fields[FIELD_CONTROL],
+                    fields + FIELD_CONTROL + 1, count - FIELD_CONTROL - 1);
+}
+
 PyTypeObject TagType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "whence.langs.python.provenance._tagging.Tag",
-    .tp_basicsize = sizeof(Tag),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_basicsize = sizeof(TagObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_dealloc = tag_free,
     .tp_repr = tag_repr,
+    .tp_vectorcall = tag_vectorcall,
+    .tp_getset = TAG_FIELDS,
     .tp_as_sequence = &TAG_SEQUENCE,
     .tp_as_mapping = &TAG_MAPPING,
 };

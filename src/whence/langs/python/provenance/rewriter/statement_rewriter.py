@@ -31,7 +31,6 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     tuple_item,
     tuple_node,
 )
-from whence.langs.python.provenance.tags import PHI
 from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, names_bound_in_scope, stored
 
 
@@ -243,8 +242,8 @@ class StatementRewriter(DefinitionRewriter):
         for name in sorted(names):
             kind = self.resolve(name)
             if kind == LOCAL:
-                phi = tuple_node(
-                    constant(PHI), site, self.control, load_name(shadow_name(name)), test
+                phi = runtime_call(
+                    "join_branches", site, self.control, load_name(shadow_name(name)), test
                 )
                 out.append(assign(shadow_name(name), phi))
             elif kind == GLOBAL and name not in self.fixed_variables:

@@ -11,7 +11,6 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from whence.langs.python.provenance.tags import CONST
 from whence.langs.python.source.scopes import COMPREHENSIONS, FUNCTIONS, own_nodes, walk
 
 RUNTIME = "__@__"
@@ -83,12 +82,12 @@ def thunk(value: ast.expr, *parameters: str) -> ast.expr:
 
 def test_outcome_of(test: ast.expr) -> ast.expr:
     """What came out of a test (`operations.holds`)."""
-    return tuple_item(test, 5)
+    return ast.Attribute(test, "outcome", _LOAD)
 
 
 def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
     """The tag of a constant."""
-    return tuple_node(constant(CONST), site, control)
+    return runtime_call("constant", site, control)
 
 
 def shadow_name(name: str) -> str:

@@ -83,6 +83,7 @@ from whence.langs.python.provenance.tags import (
     SCALARS,
     STORE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -108,17 +109,17 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     thing, tag = owner
     if type(thing) in SCALARS:
         try:
-            return getattr(thing, name), (BOUND, site, control, "", tag)
+            return getattr(thing, name), Tag((BOUND, site, control, "", tag))
         except AttributeError as error:
             note_failure(Operation(site, control, (owner,)), error)
             raise
     value, operation = run_out_of_sight(site, control, (owner,), getattr, thing, name)
     if type(value) is GeneratorType:
-        RUN.note_maker(value, control[4])
+        RUN.note_maker(value, control.activation)
     return value, read_attribute(operation, owner, name, value)
 
 
-def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> Tag:
+def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> MaybeTag:
     """The tag of an attribute that was just read."""
     site, control = operation.site, operation.control
     thing, tag = owner
@@ -133,7 +134,7 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
         return made
     if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
         fixed = "" if type(thing) in _PLAIN else name
-        return (BOUND, site, control, fixed, tag)
+        return Tag((BOUND, site, control, fixed, tag))
     note_live_view(value, (owner,))
     found = read_elsewhere(site, control, owner, name)
     return found if found is not None else _attribute_tag(site, control, owner, name, value)
@@ -145,7 +146,7 @@ def closure(site: int, control: Control, owner: Pair) -> Pair:
     return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
 
 
-def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> Tag:
+def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> MaybeTag:
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and name in shadow.attributes:
@@ -155,10 +156,12 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
         if shadow.attribute_values.get(name, _NONE) is value:
             needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
             source = shadow.attributes[name]
-            return (LOAD, site, control, source, RUN.time, id(thing), name, *needs)
+            return Tag((LOAD, site, control, source, RUN.time, id(thing), name, *needs))
     space = shadow_of_dict(thing)
     if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
-        return (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
+        return Tag(
+            (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
+        )
     if issubclass(type(thing), ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
@@ -183,8 +186,8 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             return _described(site, control, owner, name, value, (space[name], lacking))
         else:
             part = found.shape if found is not None else None
-            source = (PART, site, control, part, ("attribute", name))
-        return (LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking)
+            source = Tag((PART, site, control, part, ("attribute", name)))
+        return Tag((LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking))
     return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
 
 
@@ -196,15 +199,15 @@ def _own_attribute(thing: Any, name: str) -> Any:
 
 def _described(
     site: int, control: Control, owner: Pair, name: str, value: Any,
-    described: tuple[Any, list[Tag]],
-) -> Tag:  # fmt: skip
+    described: tuple[Any, list[MaybeTag]],
+) -> MaybeTag:  # fmt: skip
     """The tag of what a descriptor out of sight gave: it worked it out, or the object holds it."""
     descriptor, needs = described
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
     if type(descriptor) in _HELD_BY:
         return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
-    made = (OP, site, control, *deep_tags((owner,)), *needs)
+    made = Tag((OP, site, control, *deep_tags((owner,)), *needs))
     return Candidates(site, control, (owner,), made).tag(value)
 
 
@@ -212,14 +215,14 @@ def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> Non
     """Note that which attribute was set was worked out: it could have been another one."""
     if name[1] is not None and name[1][0] != CONST:
         shadow = shadow_for(owner[0])
-        shadow.shape = (OP, site, control, shadow.shape, name[1])
+        shadow.shape = Tag((OP, site, control, shadow.shape, name[1]))
 
 
-def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> Tag:
+def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
     """The tag of having found no attribute of that name in an object: it could have been set."""
     thing, tag = owner
     RUN.kept_alive[id(thing)] = thing
-    return (LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing))
+    return Tag((LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing)))
 
 
 @with_native
@@ -259,7 +262,7 @@ def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name:
         shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
         shadow = shadow_of(thing) or shadow_existing(site, control, owner)
-    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time, owner[1])
+    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
     shadow.attribute_values[name] = given[0]
     note_held(thing, given[0])
 
@@ -281,7 +284,7 @@ def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> Non
     shadow = shadow_for(owner[0])
     shadow.attributes.pop(name, None)
     shadow.attribute_values.pop(name, None)
-    shadow.shape = (OP, site, control, shadow.shape, owner[1])
+    shadow.shape = Tag((OP, site, control, shadow.shape, owner[1]))
 
 
 # --- items ---------------------------------------------------------------------------------------
@@ -315,13 +318,13 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
     if issubclass(type(thing), dict):
         return value, value_tag(operation, owner, key, value)
     if type(thing) in SCALARS:
-        return value, (OP, site, control, owner[1], key[1])
+        return value, Tag((OP, site, control, owner[1], key[1]))
     return value, opaque_part_tag(operation, value, owner, ("item", key[0]))
 
 
 def item_tag(
-    site: int, control: Control, owner: Pair, index: int, needs: tuple[Tag, ...], value: Any
-) -> Tag:
+    site: int, control: Control, owner: Pair, index: int, needs: tuple[MaybeTag, ...], value: Any
+) -> MaybeTag:
     """The tag of an item of a sequence."""
     thing, tag = owner
     if index < 0:
@@ -334,8 +337,8 @@ def item_tag(
         shadow = shadow_for(thing)
         if index >= len(shadow.values):
             return part_tag(site, control, owner, ("item", index), value, needs)
-    return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, *needs,
-            shadow.shape)  # fmt: skip
+    return Tag((LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, *needs,
+            shadow.shape))  # fmt: skip
 
 
 def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value: Any) -> Pair:
@@ -350,15 +353,15 @@ def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value
         picked = tags[key[0]]
     except (TypeError, ValueError):
         picked = []
-    shape = (OP, site, control, shape_tag(thing), owner[1], key[1])
+    shape = Tag((OP, site, control, shape_tag(thing), owner[1], key[1]))
     if len(picked) == len(value):
         shadow_sequence(value, picked, shape)
     else:
         shadow_from_candidates(value, Candidates(site, control, (owner, key)))
-    return value, (NEW, site, control, None, owner[1], key[1])
+    return value, Tag((NEW, site, control, None, owner[1], key[1]))
 
 
-def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
+def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> MaybeTag:
     """The tag of what a dict has for a key; it may just have made it."""
     site, control = operation.site, operation.control
     thing, tag = owner
@@ -382,8 +385,8 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Tag:
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
     compared = tuple(each for _, each in operation.callbacks)
-    return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
-            shadow.shape, shadow.keys.get(known), *compared)  # fmt: skip
+    return Tag((LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
+            shadow.shape, shadow.keys.get(known), *compared))  # fmt: skip
 
 
 def _entry_with(shadow: Shadow, value: Any) -> Any:
@@ -412,8 +415,8 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
         shadow.keys[known] = key[1]
     if known not in shadow.values or (key[1] is not None and key[1][0] != CONST):
         # Which entry was set depends on the key: so do all that could have been set instead.
-        shadow.shape = (OP, site, control, shadow.shape, key[1])
-    shadow.items[known] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
+        shadow.shape = Tag((OP, site, control, shadow.shape, key[1]))
+    shadow.items[known] = Tag((STORE, site, control, given[1], RUN.time, owner[1], key[1]))
     shadow.values[known] = given[0]
     note_held(thing, given[0])
     note_held(thing, key[0])
@@ -457,8 +460,8 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
         synchronise(thing, site, control, (owner, key, given))
         return
     # Which place was set depends on the key: so do all that could have been set instead.
-    shadow.shape = (OP, site, control, shadow.shape, key[1])
-    shadow.items[key[0]] = (STORE, site, control, given[1], RUN.time, owner[1], key[1])
+    shadow.shape = Tag((OP, site, control, shadow.shape, key[1]))
+    shadow.items[key[0]] = Tag((STORE, site, control, given[1], RUN.time, owner[1], key[1]))
     shadow.values[key[0]] = given[0]
     note_held(thing, given[0])
 
@@ -478,10 +481,10 @@ def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
     run_out_of_sight(site, control, (owner, key, given), operator.setitem, thing, key[0],
              [each for each, _ in pairs])  # fmt: skip
     RUN.time += 1
-    tags = [(STORE, site, control, tag, RUN.time, owner[1], key[1]) for _, tag in pairs]
+    tags = [Tag((STORE, site, control, tag, RUN.time, owner[1], key[1])) for _, tag in pairs]
     shadow.items[key[0]] = tags
     shadow.values[key[0]] = [each for each, _ in pairs]
-    shadow.shape = (OP, site, control, shadow.shape, key[1], given[1], shape_tag(given[0]))
+    shadow.shape = Tag((OP, site, control, shadow.shape, key[1], given[1], shape_tag(given[0])))
     for value, _ in pairs:
         note_held(thing, value)
 
@@ -525,5 +528,5 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
     if len(shadow.values) != stored_length(thing):
         synchronise(thing, site, control, (owner, key))
         shadow = shadow_for(thing)
-    shape = (OP, site, control, shadow.shape, key[1], owner[1])
+    shape = Tag((OP, site, control, shadow.shape, key[1], owner[1]))
     shadow.shape = shape_after_comparisons(operation, shape)

@@ -55,6 +55,7 @@ from whence.langs.python.provenance.tags import (
     SEL,
     STORE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -65,8 +66,8 @@ _HASHED = (dict, set, frozenset)
 # --- containers ----------------------------------------------------------------------------------
 
 
-def _shape(site: int, control: Control, given: Pair) -> Tag:
-    return (OP, site, control, given[1], shape_tag(given[0]))
+def _shape(site: int, control: Control, given: Pair) -> MaybeTag:
+    return Tag((OP, site, control, given[1], shape_tag(given[0])))
 
 
 def copies_unseen(given: Arguments) -> bool:
@@ -110,7 +111,7 @@ def _set(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
         return NotImplemented
     pairs = all_pairs(site, control, given[0]) if given else []
     needs = tuple(tag for _, tag in pairs)
-    shape = (OP, site, control, *needs, _shape(site, control, given[0]) if given else None)
+    shape = Tag((OP, site, control, *needs, _shape(site, control, given[0]) if given else None))
     return make_set(site, control, pairs, shape)
 
 
@@ -124,11 +125,11 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     )
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
-    entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
-    shape = (OP, site, control, *needs, _shape(site, control, given[0]))
+    entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
+    shape = Tag((OP, site, control, *needs, _shape(site, control, given[0])))
     shadow_set(made, entries, shape_after_comparisons(operation, shape))
     synchronise(made, site, control, pairs)
-    return made, (NEW, site, control, None)
+    return made, Tag((NEW, site, control, None))
 
 
 @models(dict)
@@ -138,7 +139,7 @@ def _dict(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
     entries = dict_entries(site, control, given, named)
     shape = _shape(site, control, given[0]) if given else None
     keys = tuple(key[1] for key, _ in entries)
-    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
+    return make_dict(site, control, entries, Tag((OP, site, control, shape, *keys)))
 
 
 def dict_entries(
@@ -153,7 +154,7 @@ def dict_entries(
         else:
             for number, each in enumerate(iterate_pairs(site, control, source)):
                 entries.append(_entry(site, control, each, number))
-    constant: Tag = (CONST, site, control)
+    constant: MaybeTag = Tag((CONST, site, control))
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
@@ -181,7 +182,7 @@ def _sorted(site: int, control: Control, _: Pair, given: Arguments, named: Keywo
 
 def sorted_order(
     site: int, control: Control, pairs: list[Pair], owner: Pair, named: Keywords
-) -> tuple[list[int], Tag]:
+) -> tuple[list[int], MaybeTag]:
     """In which order values come when they are sorted, and the tag of that order."""
     key = named.get("key", (None, None))
     backwards = named.get("reverse", (False, None))
@@ -195,7 +196,7 @@ def sorted_order(
     )  # fmt: skip
     needs = (*deep_tags(keys), owner[1], shape_tag(owner[0]), backwards[1])
     callbacks = tuple(tag for _, tag in operation.callbacks)
-    return order, (OP, site, control, *needs, *callbacks)
+    return order, Tag((OP, site, control, *needs, *callbacks))
 
 
 # --- iterators -----------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class _Recorder:
         self._where = site, control
         self.owner = owner
         self._iterator = iterator_of(site, control, owner)
-        self.tag: Tag = None
+        self.tag: MaybeTag = None
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -230,7 +231,7 @@ class _Called:
         self._where = site, control
         self._function = function
         self.recorders = recorders
-        self.tag: Tag = None
+        self.tag: MaybeTag = None
 
     def __call__(self, *values: Any) -> Any:
         tags = [each.tag for each in self.recorders]
@@ -244,16 +245,16 @@ class _Called:
 class _Together(IteratorSource):
     """Of `zip` and `enumerate`: tuples of what the recorders gave."""
 
-    def __init__(self, iterator: Any, recorders: list[_Recorder], needs: Tag, numbered: bool):
+    def __init__(self, iterator: Any, recorders: list[_Recorder], needs: MaybeTag, numbered: bool):
         super().__init__(iterator, *(each.owner for each in recorders))
         self._recorders = recorders
         self._numbered = numbered
         self._needs = needs
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         tags = tuple(each.tag for each in self._recorders)
         if self._numbered:
-            tags = ((OP, site, control, self._needs, *tags), *tags)
+            tags = (Tag((OP, site, control, self._needs, *tags)), *tags)
         return tuple_tag(site, control, value, tags)
 
 
@@ -264,8 +265,8 @@ class _Mapped(IteratorSource):
         super().__init__(iterator, *(each.owner for each in called.recorders))
         self._called = called
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
-        return (SEL, site, control, self._called.tag)
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        return Tag((SEL, site, control, self._called.tag))
 
 
 class _Filtered(IteratorSource):
@@ -277,8 +278,8 @@ class _Filtered(IteratorSource):
         super().__init__(iterator, recorder.owner)
         self._recorder = recorder
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
-        return (SEL, site, control, self._recorder.tag)
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        return Tag((SEL, site, control, self._recorder.tag))
 
 
 @models(zip)
@@ -289,7 +290,7 @@ def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     strict = named.get("strict", (False, None))
     made = zip(*recorders, strict=strict[0])
     _Together(made, recorders, None, numbered=False)
-    return made, (NEW, site, control, None, *deep_tags(given))
+    return made, Tag((NEW, site, control, None, *deep_tags(given)))
 
 
 @models(enumerate)
@@ -300,7 +301,7 @@ def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Ke
     recorder = _Recorder(site, control, given[0])
     made = enumerate(recorder, start[0])
     _Together(made, [recorder], start[1], numbered=True)
-    return made, (NEW, site, control, None, given[0][1], shape_tag(given[0][0]), start[1])
+    return made, Tag((NEW, site, control, None, given[0][1], shape_tag(given[0][0]), start[1]))
 
 
 @models(map)
@@ -311,7 +312,7 @@ def _map(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     called = _Called(site, control, given[0], recorders)
     made = map(called, *recorders)
     _Mapped(made, called)
-    return made, (NEW, site, control, None, *(tag for _, tag in given))
+    return made, Tag((NEW, site, control, None, *(tag for _, tag in given)))
 
 
 @models(filter)
@@ -324,7 +325,7 @@ def _filter(site: int, control: Control, _: Pair, given: Arguments, named: Keywo
         called = _Called(site, control, given[0], [recorder])
     made = filter(called, recorder)
     _Filtered(made, recorder)
-    return made, (NEW, site, control, None, *(tag for _, tag in given))
+    return made, Tag((NEW, site, control, None, *(tag for _, tag in given)))
 
 
 @models(iter)
@@ -340,7 +341,7 @@ def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Key
         return NotImplemented
     made = reversed(given[0][0])
     SequenceSource(made, given[0], backwards=True)
-    return made, (NEW, site, control, None, given[0][1], shape_tag(given[0][0]))
+    return made, Tag((NEW, site, control, None, given[0][1], shape_tag(given[0][0])))
 
 
 @models(next)
@@ -358,8 +359,8 @@ def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
         if len(given) == 1:
             raise
         needs = (given[0][1], shape_tag(given[0][0]))
-        return given[1][0], (SEL, site, control, given[1][1], *needs)
-    return value, (SEL, site, control, tag, given[0][1])
+        return given[1][0], Tag((SEL, site, control, given[1][1], *needs))
+    return value, Tag((SEL, site, control, tag, given[0][1]))
 
 
 # --- choosing and summing up ---------------------------------------------------------------------
@@ -377,7 +378,7 @@ def _extreme(function: Callable[..., Any]) -> None:
             if "default" not in named:
                 return call_with_tags(site, control, (_raising(function), None), (given[0],), {})
             chosen = named["default"]
-            return chosen[0], (SEL, site, control, chosen[1], *deep_tags(given))
+            return chosen[0], Tag((SEL, site, control, chosen[1], *deep_tags(given)))
         key = named.get("key", (None, None))
         keys = pairs
         if key[0] is not None:
@@ -389,7 +390,7 @@ def _extreme(function: Callable[..., Any]) -> None:
         )  # fmt: skip
         needs = (*deep_tags(keys), *(tag for _, tag in operation.callbacks))
         needs = (*needs, given[0][1], shape_tag(given[0][0]))
-        return pairs[place][0], (SEL, site, control, pairs[place][1], *needs)
+        return pairs[place][0], Tag((SEL, site, control, pairs[place][1], *needs))
 
 
 def _raising(function: Callable[..., Any]) -> Any:
@@ -412,7 +413,7 @@ def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     )  # fmt: skip
     needs = (*deep_tags((*pairs, *start)), given[0][1], shape_tag(given[0][0]))
     if not operation.callbacks and type(value) is not list:
-        return value, (OP, site, control, *needs)
+        return value, Tag((OP, site, control, *needs))
     return value, out_of_sight_tag(operation, value)
 
 
@@ -421,17 +422,17 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
     def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
         if len(given) != 1 or named:
             return NotImplemented
-        seen: list[Tag] = [given[0][1], shape_tag(given[0][0])]
+        seen: list[MaybeTag] = [given[0][1], shape_tag(given[0][0])]
         answer = not stops_when
         for each in iterate_pairs(site, control, given[0]):
             decided = tagged_operations.test(site, control, each)
-            seen.append(decided[3])
-            if decided[5] is stops_when:
+            seen.append(decided.predicate)
+            if decided.outcome is stops_when:
                 answer = stops_when
                 break
         else:
             seen.append(shape_tag(given[0][0]))
-        tag = (OP, site, control, *seen)
+        tag = Tag((OP, site, control, *seen))
         tagged_operations.note_stop(given[0][0], tag)
         return answer, tag
 
@@ -448,7 +449,7 @@ def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     if len(given) != 1 or named:
         return NotImplemented
     if type(given[0][0]) in _COUNTED:
-        return len(given[0][0]), (OP, site, control, given[0][1], shape_tag(given[0][0]))
+        return len(given[0][0]), Tag((OP, site, control, given[0][1], shape_tag(given[0][0])))
     value, operation = run_out_of_sight(site, control, given, len, given[0][0])
     return value, outcome_tag(operation, value, (given[0][1], shape_tag(given[0][0])))
 
@@ -467,10 +468,10 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
             raise
         absent = attributes_and_items.missing_attribute(site, control, given[0], given[1][0])
         needs = (given[0][1], given[1][1], shape_tag(error), absent)
-        return given[2][0], (SEL, site, control, given[2][1], *needs)
-    if tag is not None and tag[0] == BOUND:
+        return given[2][0], Tag((SEL, site, control, given[2][1], *needs))
+    if tag is not None and tag.kind == BOUND:
         return value, tag
-    return value, (SEL, site, control, tag, given[1][1])
+    return value, Tag((SEL, site, control, tag, given[1][1]))
 
 
 @models(setattr)
@@ -479,7 +480,7 @@ def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
         return NotImplemented
     attributes_and_items.set_attribute(site, control, given[2], given[0], given[1][0])
     attributes_and_items.named_attribute(site, control, given[0], given[1])
-    return None, (CONST, site, control)
+    return None, Tag((CONST, site, control))
 
 
 @models(delattr)
@@ -488,7 +489,7 @@ def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
         return NotImplemented
     attributes_and_items.delete_attribute(site, control, given[0], given[1][0])
     attributes_and_items.named_attribute(site, control, given[0], given[1])
-    return None, (CONST, site, control)
+    return None, Tag((CONST, site, control))
 
 
 def _of_kind(function: Callable[..., Any]) -> None:

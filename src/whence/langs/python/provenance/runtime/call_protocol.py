@@ -77,6 +77,7 @@ from whence.langs.python.provenance.tags import (
     Control,
     FunctionInfo,
     GeneratorRun,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -84,12 +85,12 @@ from whence.langs.python.provenance.tags import (
 REWRITTEN_CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
 
-DEFAULTS: dict[int, tuple[Any, tuple[Tag, ...], dict[str, Tag], tuple[Any, ...]]] = {}
+DEFAULTS: dict[int, tuple[Any, tuple[MaybeTag, ...], dict[str, MaybeTag], tuple[Any, ...]]] = {}
 FAILED = object()
 """What a callback gave that gave nothing."""
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
-_NO_TAGS: dict[str, Tag] = {}
+_NO_TAGS: dict[str, MaybeTag] = {}
 
 
 def is_rewritten(function: Any) -> bool:
@@ -105,7 +106,7 @@ class _Definition:
 
     def __init__(self, number: int):
         self.number = number
-        self.tags: list[Tag] = []
+        self.tags: list[MaybeTag] = []
         THREAD.defining.append(self)
 
     def __call__(self, function: Any) -> Any:
@@ -169,12 +170,12 @@ def note_default(given: Pair) -> Any:
 
 def define_lambda(site: int, control: Control, function: Any) -> Pair:
     """A lambda expression's value."""
-    return function, (NEW, site, control, None)
+    return function, Tag((NEW, site, control, None))
 
 
-def function_tag(site: int, control: Control) -> Tag:
+def function_tag(site: int, control: Control) -> MaybeTag:
     """The tag of a function that was just defined."""
-    return (NEW, site, control, None)
+    return Tag((NEW, site, control, None))
 
 
 # --- a call, from the caller ---------------------------------------------------------------------
@@ -220,14 +221,14 @@ def prepare_call(
     return prepare_out_of_sight(site, control, called, arguments, keywords, operands)
 
 
-def _under_stars(site: int, control: Control, made: Pair, stars: tuple[Tag, ...]) -> Pair:
+def _under_stars(site: int, control: Control, made: Pair, stars: tuple[MaybeTag, ...]) -> Pair:
     """What a model made of arguments of which some came out of something starred."""
     value, tag = made
-    if tag is not None and tag[0] == NEW:
+    if tag is not None and tag.kind == NEW:
         shadow = shadow_of(value)
         if shadow is not None:
-            shadow.shape = (OP, site, control, shadow.shape, *stars)
-    return value, (SEL, site, control, tag, *stars)
+            shadow.shape = Tag((OP, site, control, shadow.shape, *stars))
+    return value, Tag((SEL, site, control, tag, *stars))
 
 
 _BOUND = (MethodType, BuiltinFunctionType, MethodWrapperType)
@@ -248,14 +249,18 @@ def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair
 
 
 def _prepare_simple(
-    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...], stars: tuple[Tag, ...]
+    site: int,
+    control: Control,
+    called: Pair,
+    arguments: tuple[Pair, ...],
+    stars: tuple[MaybeTag, ...],
 ) -> PreparedCall:
     function, tag = called
     needs = (receiver_tag(tag), *(each for _, each in arguments), *stars)
     prepared = PreparedCall(
         function, [each for each, _ in arguments], {}, _finish_simple, THREAD.operation
     )
-    prepared.tag = (OP, site, control, *needs)
+    prepared.tag = Tag((OP, site, control, *needs))
     # Should it fail, this is what the exception is known by.
     prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
     THREAD.operation, THREAD.pending = prepared.operation, None
@@ -286,18 +291,18 @@ class ModelledCall:
         return made
 
 
-def receiver_tag(tag: Tag) -> Tag:
+def receiver_tag(tag: MaybeTag) -> MaybeTag:
     """The tag of the object that a method is bound to."""
-    while tag is not None and tag[0] not in {BOUND, AMBIG} and tag[0] >= ARG:
-        tag = tag[3]
-    if tag is not None and tag[0] == BOUND:
-        return tag[4]  # type: ignore[no-any-return]
+    while tag is not None and tag.kind not in {BOUND, AMBIG} and tag.kind >= ARG:
+        tag = tag.source
+    if tag is not None and tag.kind == BOUND:
+        return tag.receiver
     return None
 
 
 def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
-    keywords: dict[str, Pair], stars: tuple[Tag, ...],
+    keywords: dict[str, Pair], stars: tuple[MaybeTag, ...],
 ) -> PendingCall:  # fmt: skip
     values = [each for each, _ in arguments]
     tags = [tag for _, tag in arguments]
@@ -316,18 +321,18 @@ def finish_function(pending: PendingCall, value: Any) -> Pair:
     activation = pending.activation
     if activation is not None:
         called = () if pending.tag is None else (pending.tag,)
-        return value, (RET, site, control, activation.result, activation, *called)
+        return value, Tag((RET, site, control, activation.result, activation, *called))
     needs = (*pending.tags, *pending.keyword_tags.values(), *pending.starred, pending.tag)
     if not issubclass(type(value), _STEPPED):
-        return value, (RET, site, control, None, None, *needs)
+        return value, Tag((RET, site, control, None, None, *needs))
     RUN.made[id(pending.code)] += 1
     run = pending.run = GeneratorRun(RUN.made[id(pending.code)])
-    RUN.promised.append((control[4], pending.code, run))
+    RUN.promised.append((control.activation, pending.code, run))
     RUN.note_run(value, run)
     frame = frame_of(value)
     if frame is not None and frame.f_code is pending.code:
         RUN.starting[id(frame)] = (weakref.ref(value), pending)
-    return value, (NEW, site, control, run, *needs)
+    return value, Tag((NEW, site, control, run, *needs))
 
 
 @with_native
@@ -366,7 +371,7 @@ def collect_keywords(
     from whence.langs.python.provenance.runtime.iteration import spread_entries
 
     made = StarredKeywords()
-    shapes: list[Tag] = []
+    shapes: list[MaybeTag] = []
     for name, given in entries:
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), given)]
@@ -378,7 +383,7 @@ def collect_keywords(
             if key in made:
                 raise TypeError(f"got multiple values for keyword argument {key!r}")
             made[key] = value
-    made.shape = (OP, site, control, *shapes)
+    made.shape = Tag((OP, site, control, *shapes))
     return made
 
 
@@ -403,7 +408,7 @@ def enter_function(
     else:
         pending = _expected(operation, frame, values)
     if info.is_stepped and pending is not None:
-        parent = pending.control[4]  # whoever made it
+        parent = pending.control.activation  # whoever made it
     else:
         asked = RUN.maker_of(frame) if info.is_stepped else None
         parent = asked or RUN.frames.get(id(frame.f_back)) or nearest_activation(frame)
@@ -422,19 +427,19 @@ def enter_function(
         if pending.run is not None:
             pending.run.activation = activation
             activation.made = pending.run.number
-        control = (FRAME, pending.site, pending.control, pending.tag, activation)
+        control = Tag((FRAME, pending.site, pending.control, pending.tag, activation))
         activation.guarded = parent.guarded or SITES[pending.site].is_guarded or info.is_stepped
         tags = bind_arguments(info, pending, values, control)
     elif operation is not None and operation.activation is parent:
         activation.guarded = True
-        control = (FRAME, operation.site, operation.control, None, activation)
+        control = Tag((FRAME, operation.site, operation.control, None, activation))
         tags = identify_arguments(operation, control, values)
     else:
-        control = (FRAME, 0, parent.control, RUN.passed_out_of_sight, activation)
+        control = Tag((FRAME, 0, parent.control, RUN.passed_out_of_sight, activation))
         activation.guarded = activation.number > 1
         if activation.number == 1:
             scan_existing_objects((*values, *activation.roots, *info.fixed))
-        tags = [(INPUT, 0, control, name) for name in _names(info)]
+        tags = [Tag((INPUT, 0, control, name)) for name in _names(info)]
     activation.control = control
     activation.arguments = tuple(tags)
     if RUN.on_enter is not None:
@@ -445,10 +450,10 @@ def enter_function(
 @with_native
 def identify_arguments(
     operation: Operation, control: Control, values: tuple[Any, ...]
-) -> list[Tag]:
+) -> list[MaybeTag]:
     """The tags of arguments that code out of sight passes on: what it was given and told."""
     known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-    return [(ARG, operation.site, control, known.tag(each)) for each in values]
+    return [Tag((ARG, operation.site, control, known.tag(each))) for each in values]
 
 
 def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) -> bool:
@@ -471,7 +476,7 @@ def _expected(
         return None
     if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
         told = (tag for _, tag in operation.callbacks)
-        found.tag = (OP, found.site, found.control, found.tag, *told)
+        found.tag = Tag((OP, found.site, found.control, found.tag, *told))
     given = found.values[1:]
     same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
     return found if same or len(values) < len(found.values) else None
@@ -503,22 +508,22 @@ def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _changed_defaults(pending: PendingCall) -> Tag:
+def _changed_defaults(pending: PendingCall) -> MaybeTag:
     function = pending.defined
     places = (function, function.__defaults__, function.__kwdefaults__)
     needs = deep_tags((each, None) for each in places)
-    return (LOST, pending.site, pending.control, *needs, RUN.passed_out_of_sight)
+    return Tag((LOST, pending.site, pending.control, *needs, RUN.passed_out_of_sight))
 
 
 @with_native
 def bind_arguments(
     info: FunctionInfo, pending: PendingCall, values: tuple[Any, ...], control: Control
-) -> list[Tag]:
+) -> list[MaybeTag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
     site, given, named = pending.site, pending.tags, pending.keyword_tags
     stars = pending.starred
     if len(given) == len(info.positional) == len(values):
-        return [(ARG, site, control, tag, *stars) for tag in given]
+        return [Tag((ARG, site, control, tag, *stars)) for tag in given]
     found = DEFAULTS.get(id(pending.defined))
     defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
     if found is not None:
@@ -529,7 +534,7 @@ def bind_arguments(
             changed = _changed_defaults(pending)
             defaults = (changed,) * len(pending.defined.__defaults__ or ())
             named_defaults = dict.fromkeys(pending.defined.__kwdefaults__ or (), changed)
-    tags: list[Tag] = []
+    tags: list[MaybeTag] = []
     count = len(info.positional)
     for number, name in enumerate(info.positional):
         if number < len(given):
@@ -539,31 +544,31 @@ def bind_arguments(
         else:
             place = number - (count - len(defaults))
             tag = defaults[place] if 0 <= place < len(defaults) else None
-        tags.append((ARG, site, control, tag, *stars))
+        tags.append(Tag((ARG, site, control, tag, *stars)))
     for name in info.keyword_only:
         tag = named[name] if name in named else named_defaults.get(name)
-        tags.append((ARG, site, control, tag, *stars))
+        tags.append(Tag((ARG, site, control, tag, *stars)))
     rest = count + len(info.keyword_only)
     if info.has_rest:
-        more: list[Tag] = [(ARG, site, control, tag) for tag in given[count:]]
+        more: list[MaybeTag] = [Tag((ARG, site, control, tag)) for tag in given[count:]]
         if len(more) == len(values[rest]) and more:
-            shadow_sequence(values[rest], more, (OP, site, control, *stars) if stars else None)
-        tags.append((NEW, site, control, None, *stars))
+            shadow_sequence(values[rest], more, Tag((OP, site, control, *stars)) if stars else None)
+        tags.append(Tag((NEW, site, control, None, *stars)))
         rest += 1
     if info.has_named_rest:
         entries = [
-            (key, value, None, (ARG, site, control, named.get(key)))
+            (key, value, None, Tag((ARG, site, control, named.get(key))))
             for key, value in values[rest].items()
         ]
-        shadow_mapping(values[rest], entries, (OP, site, control, *stars) if stars else None)
-        tags.append((NEW, site, control, None, *stars))
+        shadow_mapping(values[rest], entries, Tag((OP, site, control, *stars)) if stars else None)
+        tags.append(Tag((NEW, site, control, None, *stars)))
     return tags
 
 
 @with_native
 def return_value(activation: Activation, control: Control, site: int, given: Pair) -> Any:
     """Note what a function returns, and give it."""
-    activation.result = (RET, site, control, given[1], activation)
+    activation.result = Tag((RET, site, control, given[1], activation))
     activation.value = given[0]
     return given[0]
 
@@ -572,7 +577,7 @@ def raise_from(activation: Activation, control: Control, error: BaseException) -
     """Note that a function ends with an exception."""
     note_current_error(activation, control, error)
     activation.result = None
-    activation.failure = (RET, 0, control, shadow_for(error).shape, activation)
+    activation.failure = Tag((RET, 0, control, shadow_for(error).shape, activation))
 
 
 def note_current_error(activation: Activation, control: Control, error: BaseException) -> None:
@@ -603,8 +608,10 @@ def end_activation(activation: Activation) -> None:
             operation.callbacks.append((activation.value, activation.result))
         elif activation.failure is not None:  # `hasattr` and others go on without it
             operation.callbacks.append((FAILED, activation.failure))
-    elif activation.control[1] == 0:
-        RUN.stray_results = (OP, 0, None, activation.result, activation.failure, RUN.stray_results)
+    elif activation.control.site == 0:
+        RUN.stray_results = Tag(
+            (OP, 0, None, activation.result, activation.failure, RUN.stray_results)
+        )
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 

@@ -26,14 +26,23 @@ from whence.langs.python.provenance.runtime.tagged_operations import (
     test_outcome,
 )
 from whence.langs.python.provenance.runtime.type_inspection import name_of
-from whence.langs.python.provenance.tags import NEW, OP, SEL, Control, GeneratorRun, Pair, Tag
+from whence.langs.python.provenance.tags import (
+    NEW,
+    OP,
+    SEL,
+    Control,
+    GeneratorRun,
+    MaybeTag,
+    Pair,
+    Tag,
+)
 
 
 def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | None, Pair]]) -> Pair:
     """`{…}`, of keys and values; a None for a key: all entries of the value."""
     made: dict[Any, Any] = {}
     flat: list[tuple[Pair, Pair]] = []
-    starred: list[Tag] = []
+    starred: list[MaybeTag] = []
     for key, value in entries:
         if key is None:
             flat += _spread_into(site, control, made, value, starred)
@@ -44,12 +53,12 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
             )
             flat.append((key, value))
             starred.append(shape_after_comparisons(operation, None))
-    shape = (OP, site, control, *starred, *(key[1] for key, _ in flat))
+    shape = Tag((OP, site, control, *starred, *(key[1] for key, _ in flat)))
     return shadow_new_dict(site, control, made, flat, shape)
 
 
 def _spread_into(
-    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[Tag]
+    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[MaybeTag]
 ) -> list[tuple[Pair, Pair]]:
     """`**given` in a display; a mapping of the program's own is gone through once."""
     more = given[0]
@@ -63,9 +72,9 @@ def _spread_into(
 
 def test_condition(site: int, control: Control, given: Pair) -> Control:
     """A condition of a comprehension; one that does not hold leaves something out."""
-    decided = (*test_and_note(site, control, given), control[6])
-    if not test_outcome(decided) and control[6] is not None:
-        RUN.note_dropped(control[6], decided)
+    decided = Tag((*test_and_note(site, control, given), control.dropped))
+    if not test_outcome(decided) and control.dropped is not None:
+        RUN.note_dropped(control.dropped, decided)
     return decided
 
 
@@ -78,20 +87,22 @@ def condition_rounds(site: int, control: Control, given: Pair) -> tuple[Control,
 Made = list[tuple[Any, Control]]
 
 
-def _shape(site: int, control: Control, dropped: list[Tag], source: Pair, made: Made) -> Tag:
+def _shape(
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
+) -> MaybeTag:
     rounds = {id(each): each for _, each in made}
     needs = (source[1], shape_tag(source[0]), *rounds.values(), *dropped)
-    return (OP, site, control, *needs)
+    return Tag((OP, site, control, *needs))
 
 
 def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
     if round_ is control:
         return given
-    return given[0], (SEL, site, round_, given[1])
+    return given[0], Tag((SEL, site, round_, given[1]))
 
 
 def list_comprehension(
-    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`[… for … in …]`."""
     shape = _shape(site, control, dropped, source, made)
@@ -99,7 +110,7 @@ def list_comprehension(
 
 
 def set_comprehension(
-    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`{… for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
@@ -107,31 +118,31 @@ def set_comprehension(
 
 
 def dict_comprehension(
-    site: int, control: Control, dropped: list[Tag], source: Pair, made: Made
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`{…: … for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
     entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
     keys = tuple(key[1] for key, _ in entries)
-    return make_dict(site, control, entries, (OP, site, control, shape, *keys))
+    return make_dict(site, control, entries, Tag((OP, site, control, shape, *keys)))
 
 
 def generator_expression(
-    site: int, control: Control, dropped: list[Tag], source: Pair, made: Any
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Any
 ) -> Pair:
     """`(… for … in …)`: the generator itself."""
     run = GeneratorRun()
     run.dropped = dropped
     RUN.note_run(made, run)
-    RUN.note_expression(made, control[4])
-    return made, (NEW, site, control, None, source[1], shape_tag(source[0]))
+    RUN.note_expression(made, control.activation)
+    return made, Tag((NEW, site, control, None, source[1], shape_tag(source[0])))
 
 
 def yield_from_expression(site: int, control: Control, given: Pair) -> Any:
     """What a generator expression gives out."""
     value, tag = given
     if THREAD.operation is not None:
-        THREAD.operation.callbacks.append((value, (SEL, site, control, tag)))
+        THREAD.operation.callbacks.append((value, Tag((SEL, site, control, tag))))
     return value
 
 
@@ -145,8 +156,8 @@ _MAKERS: dict[str, Callable[..., Pair]] = {
 
 def comprehension_here(
     maker: str, site: int, control: Control, source: Pair,
-    make: Callable[[list[Tag], Pair], Any],
+    make: Callable[[list[MaybeTag], Pair], Any],
 ) -> Pair:  # fmt: skip
     """A comprehension where no variable may be bound."""
-    dropped: list[Tag] = []
+    dropped: list[MaybeTag] = []
     return _MAKERS[maker](site, control, dropped, source, make(dropped, source))

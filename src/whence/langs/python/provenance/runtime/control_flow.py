@@ -31,6 +31,7 @@ from whence.langs.python.provenance.tags import (
     Activation,
     Control,
     GeneratorRun,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -57,30 +58,30 @@ def enter_handler(activation: Activation, site: int, control: Control) -> Contro
     THREAD.operation = None
     why = shadow_for(error).shape
     if RUN.stray_results is not None:  # what `except` names may have been worked out
-        why = (OP, site, control, why, RUN.stray_results)
-    decided = (CTL, site, control, why, control[4], True)
-    decided[4].note_decision(RUN.time, decided)
+        why = Tag((OP, site, control, why, RUN.stray_results))
+    decided = Tag((CTL, site, control, why, control.activation, True))
+    decided.activation.note_decision(RUN.time, decided)
     return decided
 
 
-def exception_tag(site: int, control: Control) -> Tag:
+def exception_tag(site: int, control: Control) -> MaybeTag:
     """The tag of the exception that is being handled."""
     error = sys.exc_info()[1]
     shadow = shadow_of(error)
-    return (SEL, site, control, shadow.shape if shadow is not None else None)
+    return Tag((SEL, site, control, shadow.shape if shadow is not None else None))
 
 
 def after_try(site: int, control: Control, handled: Control | None, started: int) -> Control:
     """After `try`: what could have been assigned depends on how it went."""
     if handled is not None:
         return handled
-    needs: list[Tag] = []
-    for made in reversed(control[4].calls):
+    needs: list[MaybeTag] = []
+    for made in reversed(control.activation.calls):
         if made.start < started:
             break
         needs.append(made.result)
-    why = (OP, site, control, *needs)
-    return (CTL, site, control, why, control[4], False)
+    why = Tag((OP, site, control, *needs))
+    return Tag((CTL, site, control, why, control.activation, False))
 
 
 def raise_value(site: int, control: Control, given: Pair) -> Any:
@@ -90,7 +91,7 @@ def raise_value(site: int, control: Control, given: Pair) -> Any:
         value, tag = call_with_tags(site, control, given, (), {})
     if issubclass(type(value), BaseException):
         shadow = shadow_for(value)
-        shadow.shape = (EXC, site, control, tag, tag)
+        shadow.shape = Tag((EXC, site, control, tag, tag))
     return value
 
 
@@ -114,7 +115,7 @@ class _Managed:
         bound = (
             found.__get__(manager[0], kind) if has_special_method(type(found), "__get__") else found
         )
-        return bound, (BOUND, *self._where, name, manager[1])
+        return bound, Tag((BOUND, *self._where, name, manager[1]))
 
     def __enter__(self) -> Pair:
         return call_with_tags(*self._where, self._enter, (), {})
@@ -131,8 +132,8 @@ class _Managed:
         arguments = ((kind, tag), (error, tag), (traceback, tag))
         value, why = call_with_tags(*self._where, self._exit, arguments, {})
         if error is not None:  # whether what follows is run
-            needs = (OP, *self._where, why, tag)
-            decided = (CTL, *self._where, needs, self._activation, True)
+            needs = Tag((OP, *self._where, why, tag))
+            decided = Tag((CTL, *self._where, needs, self._activation, True))
             self._activation.note_decision(RUN.time, decided)
         return value
 
@@ -188,13 +189,13 @@ def match_subject(site: int, control: Control, subject: Pair) -> Control:
     operation = THREAD.operation = Operation(site, control, (subject,))
     run = GeneratorRun()
     run.told = operation.callbacks  # by the program's own code that patterns are going to call
-    why = (OP, site, control, *deep_tags((subject,)), (NEW, site, control, run))
-    decided = (CTL, site, control, why, control[4], True)
-    decided[4].note_decision(RUN.time, decided)
+    why = Tag((OP, site, control, *deep_tags((subject,)), Tag((NEW, site, control, run))))
+    decided = Tag((CTL, site, control, why, control.activation, True))
+    decided.activation.note_decision(RUN.time, decided)
     return decided
 
 
-def capture_tag(site: int, control: Control, value: Any, subject: Pair) -> Tag:
+def capture_tag(site: int, control: Control, value: Any, subject: Pair) -> MaybeTag:
     """The tag of what a pattern took out of a value."""
     operation = THREAD.operation
     told = operation.callbacks if operation is not None and operation.site == site else ()
@@ -221,12 +222,12 @@ def begin_class(site: int, control: Control) -> Any:
     return operation, before
 
 
-def end_class(opened: Any, made: Any) -> Tag:
+def end_class(opened: Any, made: Any) -> MaybeTag:
     """After them: the tag of the class."""
     operation, before = opened
     THREAD.operation = before
     needs = deep_tags(operation.callbacks)
-    tag = (NEW, operation.site, operation.control, None, *needs)
+    tag = Tag((NEW, operation.site, operation.control, None, *needs))
     shadow_for(made).shape = tag  # `__init_subclass__` may have set attributes
     return tag
 

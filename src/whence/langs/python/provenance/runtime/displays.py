@@ -28,6 +28,7 @@ from whence.langs.python.provenance.tags import (
     SCALARS,
     STORE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -36,25 +37,25 @@ from whence.langs.python.provenance.tags import (
 class StarredArguments(tuple[Pair, ...]):
     """Pairs of which some came out of something starred; `shape`: of how many there are."""
 
-    shape: Tag
+    shape: MaybeTag
 
 
 class StarredKeywords(dict[str, Pair]):
     """The same of arguments by name."""
 
-    shape: Tag
+    shape: MaybeTag
 
 
-def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[Tag, ...]:
+def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[MaybeTag, ...]:
     """How many arguments there are depends on these."""
-    found: tuple[Tag, ...] = ()
+    found: tuple[MaybeTag, ...] = ()
     if type(arguments) is StarredArguments:
         found = (arguments.shape,)
     return (*found, keywords.shape) if type(keywords) is StarredKeywords else found
 
 
 @with_native
-def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
+def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag = None) -> Pair:
     """`[…]`."""
     shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
@@ -62,37 +63,39 @@ def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = N
 
 
 @with_native
-def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
+def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag = None) -> Pair:
     """`(…)`."""
     shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
     made = tuple([each for each, _ in pairs])
     if not made:
-        return made, (NEW, site, control, None, shape)
+        return made, Tag((NEW, site, control, None, shape))
     return _sequence(site, control, made, pairs, shape)
 
 
-def _sequence(site: int, control: Control, made: Any, pairs: tuple[Pair, ...], shape: Tag) -> Pair:
+def _sequence(
+    site: int, control: Control, made: Any, pairs: tuple[Pair, ...], shape: MaybeTag
+) -> Pair:
     RUN.time += 1
     now = RUN.time
-    tags: list[Tag] = [(STORE, site, control, tag, now) for _, tag in pairs]
+    tags: list[MaybeTag] = [Tag((STORE, site, control, tag, now)) for _, tag in pairs]
     shadow_sequence(made, tags, shape)
-    return made, (NEW, site, control, None)
+    return made, Tag((NEW, site, control, None))
 
 
-def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: Tag = None) -> Pair:
+def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag = None) -> Pair:
     """`{…}`, of values."""
     starred = (pairs.shape,) if type(pairs) is StarredArguments else ()
     pairs = tuple(pairs)
     made, operation = run_out_of_sight(site, control, pairs, set, [each for each, _ in pairs])
     RUN.time += 1
     if shape is None:
-        shape = (OP, site, control, *starred, *(tag for _, tag in pairs))
+        shape = Tag((OP, site, control, *starred, *(tag for _, tag in pairs)))
     shape = shape_after_comparisons(operation, shape)
-    entries = [(value, (STORE, site, control, tag, RUN.time)) for value, tag in pairs]
+    entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
     shadow_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
     synchronise(made, site, control, pairs)
-    return made, (NEW, site, control, None)
+    return made, Tag((NEW, site, control, None))
 
 
 def _is_the_one(made: set[Any], value: Any) -> bool:
@@ -100,13 +103,13 @@ def _is_the_one(made: set[Any], value: Any) -> bool:
 
 
 def make_dict(
-    site: int, control: Control, entries: Iterable[tuple[Pair, Pair]], shape: Tag = None
+    site: int, control: Control, entries: Iterable[tuple[Pair, Pair]], shape: MaybeTag = None
 ) -> Pair:
     """A dict of keys and values."""
     made: dict[Any, Any] = {}
     entries = tuple(entries)
     if shape is None:
-        shape = (OP, site, control, *(key[1] for key, _ in entries))
+        shape = Tag((OP, site, control, *(key[1] for key, _ in entries)))
     for key, value in entries:
         _, operation = run_out_of_sight(
             site, control, (key, value), operator.setitem, made, key[0], value[0]
@@ -117,17 +120,17 @@ def make_dict(
 
 def shadow_new_dict(
     site: int, control: Control, made: dict[Any, Any], entries: Iterable[tuple[Pair, Pair]],
-    shape: Tag,
+    shape: MaybeTag,
 ) -> Pair:  # fmt: skip
     """A dict that was just made of keys and values."""
     entries = tuple(entries)
     RUN.time += 1
     shadow_mapping(made, [
-        (key[0], value[0], key[1], (STORE, site, control, value[1], RUN.time, key[1]))
+        (key[0], value[0], key[1], Tag((STORE, site, control, value[1], RUN.time, key[1])))
         for key, value in entries
     ], shape)  # fmt: skip
     synchronise(made, site, control, [each for entry in entries for each in entry])
-    return made, (NEW, site, control, None)
+    return made, Tag((NEW, site, control, None))
 
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
@@ -156,7 +159,7 @@ def format_value(
 
 def join_pieces(site: int, control: Control, parts: Iterable[Pair]) -> Pair:
     """A text with values in it; what stands between them has no tag yet."""
-    parts = [(each, tag or (CONST, site, control)) for each, tag in parts]
+    parts = [(each, tag or Tag((CONST, site, control))) for each, tag in parts]
     text = "".join([each for each, _ in parts])
     return text, text_pieces.concatenation_tag(site, control, parts)
 
@@ -165,4 +168,4 @@ def make_slice(site: int, control: Control, *bounds: Pair | None) -> Pair:
     """`a:b:c`."""
     values = [each[0] if each is not None else None for each in bounds]
     needs = tuple(each[1] for each in bounds if each is not None)
-    return slice(*values), (OP, site, control, *needs)
+    return slice(*values), Tag((OP, site, control, *needs))

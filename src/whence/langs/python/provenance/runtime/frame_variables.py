@@ -14,7 +14,7 @@ from typing import Any
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES, shadow_name
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.tagged_operations import tags_in_frame
-from whence.langs.python.provenance.tags import LOAD, LOST, OP, STORE, Control, Pair, Tag
+from whence.langs.python.provenance.tags import LOAD, LOST, OP, STORE, Control, MaybeTag, Pair, Tag
 
 
 def _variables() -> Any:
@@ -57,24 +57,24 @@ def _look_for(cell: CellType) -> CellType | None:
     return None
 
 
-def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> Tag:
+def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
     """The tag of a variable's value that was read by its cell, or of all variables of a frame;
     None if it is neither."""
     thing, tag = owner
     if type(thing) is FrameType and name == "f_locals":
-        return (OP, site, control, tag, *tags_in_frame(thing))
+        return Tag((OP, site, control, tag, *tags_in_frame(thing)))
     if type(thing) is not CellType or name != "cell_contents":
         return None
     beside = _cell_of_tag(thing)
     source = beside.cell_contents if beside is not None else None
-    return (LOAD, site, control, source, RUN.time, id(thing), name, tag)
+    return Tag((LOAD, site, control, source, RUN.time, id(thing), name, tag))
 
 
 def set_cell(site: int, control: Control, given: Pair, owner: Pair) -> None:
     """Note what the variable of a cell was set to."""
     beside = _cell_of_tag(owner[0])
     if beside is not None:
-        beside.cell_contents = (STORE, site, control, given[1], RUN.time, owner[1])
+        beside.cell_contents = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
 
 
 def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any) -> bool:
@@ -82,7 +82,7 @@ def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any
     thing = owner[0]
     if type(thing) is not PROXY or type(key) is not str or shadow_name(key) not in thing:
         return False
-    thing[shadow_name(key)] = (STORE, site, control, given[1], RUN.time, owner[1])
+    thing[shadow_name(key)] = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
     return True
 
 
@@ -90,4 +90,4 @@ def changed_in_frame(site: int, control: Control, thing: Any) -> None:
     """Code out of sight was given all variables of a frame, and may have set any of them."""
     if type(thing) is PROXY:
         for name in [each for each in thing if each.startswith(shadow_name(""))]:
-            thing[name] = (LOST, site, control, thing[name], RUN.passed_out_of_sight)
+            thing[name] = Tag((LOST, site, control, thing[name], RUN.passed_out_of_sight))

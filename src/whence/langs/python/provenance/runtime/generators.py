@@ -27,6 +27,7 @@ from whence.langs.python.provenance.tags import (
     RET,
     Activation,
     Control,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -37,7 +38,7 @@ _STEPPED = IdentitySet(GeneratorType, CoroutineType, AsyncGeneratorType)
 def yield_value(activation: Activation, site: int, control: Control, given: Pair) -> Any:
     """What a generator yields."""
     value, tag = given
-    made = (RET, site, control, tag, activation)
+    made = Tag((RET, site, control, tag, activation))
     activation.note_yield(value, made)
     RUN.time += 1
     if RUN.on_out is not None:
@@ -45,8 +46,8 @@ def yield_value(activation: Activation, site: int, control: Control, given: Pair
     operation = THREAD.operation = activation.operation
     if operation is not None:
         operation.callbacks.append((value, made))
-    elif activation.control[1] == 0:  # something out of sight has it
-        RUN.stray_results = (OP, 0, None, made, RUN.stray_results)
+    elif activation.control.site == 0:  # something out of sight has it
+        RUN.stray_results = Tag((OP, 0, None, made, RUN.stray_results))
     return value
 
 
@@ -55,11 +56,11 @@ def resume_with(activation: Activation, site: int, control: Control, sent: Any) 
     activation.operation, THREAD.operation = THREAD.operation, None
     tag, activation.sent = activation.sent, None
     if sent is None and tag is None:
-        return sent, (CONST, site, control)
+        return sent, Tag((CONST, site, control))
     if tag is None and activation.operation is not None:
         operation = activation.operation
         tag = Candidates(site, control, operation.operands).tag(sent)
-    return sent, (ARG, site, control, tag)
+    return sent, Tag((ARG, site, control, tag))
 
 
 class _Delegate:
@@ -115,13 +116,13 @@ def end_delegation(
     return value, _run_tag(site, control, given, value)
 
 
-def _run_tag(site: int, control: Control, given: Pair, value: Any) -> Tag:
+def _run_tag(site: int, control: Control, given: Pair, value: Any) -> MaybeTag:
     run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
     if run is not None and run.activation is not None:
-        return (RET, site, control, run.activation.result, run.activation, given[1])
+        return Tag((RET, site, control, run.activation.result, run.activation, given[1]))
     if value is None and RUN.stray_results is None:
-        return (CONST, site, control)
-    made = (OP, site, control, *deep_tags((given,)), RUN.stray_results)
+        return Tag((CONST, site, control))
+    made = Tag((OP, site, control, *deep_tags((given,)), RUN.stray_results))
     return Candidates(site, control, (given,), made).tag(value)
 
 

@@ -28,7 +28,7 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     stored_attributes,
 )
 from whence.langs.python.provenance.runtime.type_inspection import class_attribute, stored_length
-from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, Pair, Tag
+from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, MaybeTag, Pair, Tag
 
 _ANY = object()
 _MAKES = type.__dict__["__call__"]
@@ -36,11 +36,11 @@ _MAKES = type.__dict__["__call__"]
 
 def prepare_instance(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
-    keywords: dict[str, Pair], stars: tuple[Tag, ...], is_rewritten: Callable[[Any], bool],
+    keywords: dict[str, Pair], stars: tuple[MaybeTag, ...], is_rewritten: Callable[[Any], bool],
 ) -> PreparedCall:  # fmt: skip
     """A call of a class."""
     kind, tag = called
-    made: Tag = (NEW, site, control, None, tag)
+    made: MaybeTag = Tag((NEW, site, control, None, tag))
     values = [each for each, _ in arguments]
     prepared = PreparedCall(
         kind,
@@ -129,8 +129,8 @@ def _by_signature(
         note_held(value, part)
 
 
-def _stored(operation: Operation, tag: Tag) -> Tag:
-    return (STORE, operation.site, operation.control, tag, RUN.time)
+def _stored(operation: Operation, tag: MaybeTag) -> MaybeTag:
+    return Tag((STORE, operation.site, operation.control, tag, RUN.time))
 
 
 def _named(prepared: PreparedCall, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:

@@ -58,8 +58,10 @@ from whence.langs.python.provenance.tags import (
     SEL,
     STORE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
+    with_control,
 )
 
 _NONE = object()
@@ -100,7 +102,7 @@ class IteratorSource:
         """Whether it is noted that somebody made it go on."""
         RUN.sources[id(iterator)] = (iterator, self)
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         """The tag of the value that was just given."""
         raise NotImplementedError
 
@@ -125,7 +127,7 @@ class SequenceSource(IteratorSource):
         self.owner = owner
         self.is_backwards = backwards
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         left = length_hint(self.iterator)
         index = left if self.is_backwards else stored_length(self.owner[0]) - left - 1
         return sequence_item_tag(site, control, self.owner, index, value)
@@ -138,7 +140,7 @@ class KeySource(IteratorSource):
         super().__init__(iterator, owner)
         self._owner = owner
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         return key_tag(site, control, self._owner, value)
 
 
@@ -152,7 +154,7 @@ class ViewSource(IteratorSource):
         self._keys = keys
         """Goes in step: in the same order, over the same dict."""
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         if self._kind == "items":
             key, part = value
             tags = key_tag(site, control, self._owner, key)
@@ -192,15 +194,15 @@ def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
         LiveView(thing, tuple(each for each in behind if each[0] is not thing))
 
 
-def tuple_tag(site: int, control: Control, value: Any, tags: tuple[Tag, ...]) -> Tag:
+def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...]) -> MaybeTag:
     """The tag of a tuple that an iterator made of values with these tags."""
     RUN.time += 1
-    shadow_sequence(value, [(STORE, site, control, tag, RUN.time) for tag in tags], None)
-    return (NEW, site, control, None)
+    shadow_sequence(value, [Tag((STORE, site, control, tag, RUN.time)) for tag in tags], None)
+    return Tag((NEW, site, control, None))
 
 
 @with_native
-def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> Tag:
+def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> MaybeTag:
     """The tag of an item of a sequence."""
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
@@ -211,10 +213,12 @@ def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, valu
         shadow = shadow_for(thing)
         if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
             return Candidates(site, control, (owner,)).tag(value)
-    return (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, shadow.shape)
+    return Tag(
+        (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, shadow.shape)
+    )
 
 
-def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
+def key_tag(site: int, control: Control, owner: Pair, key: Any) -> MaybeTag:
     """The tag of a key of a dict, or of an element of a set."""
     thing, tag = owner
     shadow = shadow_of(thing)
@@ -222,10 +226,10 @@ def key_tag(site: int, control: Control, owner: Pair, key: Any) -> Tag:
         return part_tag(site, control, owner, ("key", key), key)
     known = key_identity(key)
     tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
-    return (LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape)
+    return Tag((LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape))
 
 
-def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> Tag:
+def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> MaybeTag:
     """The tag of the value that a dict has for one of its keys."""
     thing, tag = owner
     shadow = shadow_of(thing)
@@ -237,8 +241,20 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
         shadow = shadow_for(thing)
     if shadow.values is None or shadow.values.get(known, _NONE) is not value:
         return part_tag(site, control, owner, ("item", key), value)
-    return (LOAD, site, control, shadow.items[known], RUN.time, id(thing), key, tag, shadow.shape,
-            shadow.keys.get(known))  # fmt: skip
+    return Tag(
+        (
+            LOAD,
+            site,
+            control,
+            shadow.items[known],
+            RUN.time,
+            id(thing),
+            key,
+            tag,
+            shadow.shape,
+            shadow.keys.get(known),
+        )
+    )
 
 
 def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
@@ -246,8 +262,8 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
     thing, tag = owner
     iterator, operation = run_out_of_sight(site, control, (owner,), iter, thing)
     if type(iterator) is GeneratorType and iterator is not thing:
-        RUN.note_maker(iterator, control[4])
-    made: Tag = (NEW, site, control, None, tag, shape_tag(thing))
+        RUN.note_maker(iterator, control.activation)
+    made: MaybeTag = Tag((NEW, site, control, None, tag, shape_tag(thing)))
     if operation.callbacks:
         return iterator, outcome_tag(operation, iterator, (tag,))
     if iterator is thing or source_of(iterator) is not None:
@@ -288,7 +304,7 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     return value, tag if thing is not owner[0] else advance_tag(operation, thing, tag)
 
 
-def _note_going(operation: Operation, source: IteratorSource, *ended: Tag) -> None:
+def _note_going(operation: Operation, source: IteratorSource, *ended: MaybeTag) -> None:
     """Of an iterator that makes others go on, or calls functions, note what decides how far: what
     these do on their way they might have done more often, or less. Once, and when it has ended."""
     if len(source.behind) < 2 or (source.is_aimed and not ended):
@@ -298,25 +314,29 @@ def _note_going(operation: Operation, source: IteratorSource, *ended: Tag) -> No
         has_special_method(type(each), "__next__") or callable(each) for each, _ in source.behind
     ):
         tags = (tag for _, tag in (*operation.operands, *source.behind))
-        note_stop(source.iterator, (OP, operation.site, operation.control, *tags, *ended))
+        note_stop(source.iterator, Tag((OP, operation.site, operation.control, *tags, *ended)))
 
 
 @with_native
-def advance_tag(operation: Operation, iterator: Any, tag: Tag) -> Tag:
+def advance_tag(operation: Operation, iterator: Any, tag: MaybeTag) -> MaybeTag:
     """The tag of what an iterator gave that others may have: who made it go on decides what."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
     shadow = None if run is not None else shadow_for(iterator)
     position = run.position if run is not None else shadow.shape if shadow is not None else None
-    stays = position is not None and position[:2] == (STORE, site) and position[2] is control
-    if not stays:
-        moved = (STORE, site, control, position, RUN.time)
+    if not (
+        position is not None
+        and position.kind == STORE
+        and position.site == site
+        and position.control is control
+    ):
+        moved = Tag((STORE, site, control, position, RUN.time))
         if run is not None:
             run.position = moved
         elif shadow is not None:
             shadow.shape = moved
-    read = (LOAD, site, control, position, RUN.time, id(iterator), None)
-    return (SEL, site, control, tag, read)
+    read = Tag((LOAD, site, control, position, RUN.time, id(iterator), None))
+    return Tag((SEL, site, control, tag, read))
 
 
 def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
@@ -329,7 +349,7 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
     if isinstance(source, IteratorSource):
         _note_going(operation, source, heard)
     if shadow is not None and heard is not None:
-        shadow.shape = (OP, operation.site, operation.control, shadow.shape, heard)
+        shadow.shape = Tag((OP, operation.site, operation.control, shadow.shape, heard))
     elif heard is not None:
         shadow = new_shadow(error)
         shadow.shape = heard  # what goes over this iterator ends with the same exception
@@ -340,7 +360,7 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
 GROUP = type(next(groupby([0]))[1])
 
 
-def _heard(operation: Operation, iterator: Any) -> Tag:
+def _heard(operation: Operation, iterator: Any) -> MaybeTag:
     """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
     if type(iterator) is GROUP:
         iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
@@ -349,12 +369,12 @@ def _heard(operation: Operation, iterator: Any) -> Tag:
     if not operation.callbacks:
         return earlier
     now = tuple(tag for _, tag in operation.callbacks)
-    tag = (OP, operation.site, operation.control, *now, earlier)
+    tag = Tag((OP, operation.site, operation.control, *now, earlier))
     RUN.callback_history[id(iterator)] = (iterator, tag)
     return tag
 
 
-def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> Tag:
+def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> MaybeTag:
     """The tag of what an iterator has just given."""
     site, control = operation.site, operation.control
     source = source_of(iterator)
@@ -369,11 +389,11 @@ def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) ->
         if _is_expression(iterator):
             return tag
     elif type(owner[0]) in SCALARS:
-        return (OP, site, control, owner[1])
+        return Tag((OP, site, control, owner[1]))
     else:
         tag = opaque_part_tag(operation, value, owner, ("next", ""))
     heard = _heard(operation, iterator)
-    return tag if heard is None else (SEL, site, control, tag, heard)
+    return tag if heard is None else Tag((SEL, site, control, tag, heard))
 
 
 def _is_expression(iterator: Any) -> bool:
@@ -383,15 +403,15 @@ def _is_expression(iterator: Any) -> bool:
     return run is not None and run.activation is None
 
 
-def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -> Tag:
+def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -> MaybeTag:
     """The tag of what an object gave of which only its own tag is known."""
     site, control = operation.site, operation.control
-    made = (OP, site, control, *deep_tags(operation.operands), RUN.stray_results)
+    made = Tag((OP, site, control, *deep_tags(operation.operands), RUN.stray_results))
     candidates = Candidates(site, control, operation.operands, made)
     if is_opaque(value) and is_opaque(owner[0]):  # a change of the part is one of the whole
         note_may_hold(value, owner[0])
     tag = candidates.tag(value)
-    if tag is None or tag[0] != OP:
+    if tag is None or tag.kind != OP:
         return tag
     note_live_view(value, operation.operands)
     return part_tag(site, control, owner, step, value, (tag,))
@@ -466,7 +486,7 @@ def spread_entries(
 
 @with_native
 def iterate(
-    site: int, control: Control, owner: Pair, dropped: list[Tag] | None
+    site: int, control: Control, owner: Pair, dropped: list[MaybeTag] | None
 ) -> Iterator[tuple[Pair, Control]]:
     """What a loop goes over, each with the control of its round."""
     return _rounds(site, control, owner, iterate_pairs(site, control, owner), dropped)
@@ -491,8 +511,8 @@ def _rounds(
     rest = () if dropped is None else (dropped,)
     for given in pairs:
         why = shape_tag(thing) if has_places else given[1]
-        needs = (OP, site, control, tag, why)
-        yield given, (CTL, site, control, needs, control[4], True, *rest)
+        needs = Tag((OP, site, control, tag, why))
+        yield given, Tag((CTL, site, control, needs, control.activation, True, *rest))
     ended = RUN.iteration_ends.get(id(thing))
     if dropped is not None and ended is not None:
         RUN.note_dropped(dropped, ended[1])
@@ -501,7 +521,7 @@ def _rounds(
 @with_native
 def nest_control(inner: Control, outer: Control) -> Control:
     """A round of a loop that depends on how the rounds before went."""
-    return (*inner[:2], outer, *inner[3:])
+    return with_control(inner, outer)
 
 
 def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control:
@@ -510,9 +530,9 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     run = RUN.run_of(thing) if type(thing) is GeneratorType else None
     ended = run.activation.result if run is not None and run.activation is not None else None
     needs = (tag, shape_tag(thing), ended)
-    made = (CTL, site, control, (OP, site, control, *needs), control[4], False)
+    made = Tag((CTL, site, control, Tag((OP, site, control, *needs)), control.activation, False))
     if changes:
-        made[4].note_decision(RUN.time, made)
+        made.activation.note_decision(RUN.time, made)
     return made
 
 
@@ -534,13 +554,13 @@ class _EachAwaited:
         iterator = self._iterator
         run = RUN.run_of(iterator)
         value = await anext(iterator)
-        tag: Tag
+        tag: MaybeTag
         if run is not None and run.activation is not None and run.activation.yielded:
-            tag = (RET, site, control, run.activation.yielded[-1][1], run.activation)
+            tag = Tag((RET, site, control, run.activation.yielded[-1][1], run.activation))
         else:
             tag = outcome_tag(operation, value, (self._owner[1],))
-        why = (OP, site, control, self._owner[1], tag)
-        return (value, tag), (CTL, site, control, why, control[4], True, self._dropped)
+        why = Tag((OP, site, control, self._owner[1], tag))
+        return (value, tag), Tag((CTL, site, control, why, control.activation, True, self._dropped))
 
 
 def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
@@ -564,14 +584,14 @@ def spread_starred(
     else:
         pairs = iterate_pairs(site, control, owner)
     made = StarredArguments(pairs)
-    made.shape = (OP, site, control, owner[1], shape_tag(owner[0]))
+    made.shape = Tag((OP, site, control, owner[1], shape_tag(owner[0])))
     return made
 
 
 def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> StarredArguments:
     """The elements of a display or a call of which some were starred."""
     pairs: list[Pair] = []
-    shapes: list[Tag] = []
+    shapes: list[MaybeTag] = []
     for each in elements:
         if type(each) is StarredArguments:
             pairs += each
@@ -579,7 +599,7 @@ def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> S
         else:
             pairs.append(each)
     made = StarredArguments(pairs)
-    made.shape = (OP, site, control, *shapes)
+    made.shape = Tag((OP, site, control, *shapes))
     return made
 
 
@@ -609,8 +629,8 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
     if starred < 0:
         return pairs
     end = len(pairs) - (count - 1 - starred)
-    rest = make_list(site, control, pairs[starred:end], (OP, site, control, owner[1],
-                     shape_tag(thing)))  # fmt: skip
+    rest = make_list(site, control, pairs[starred:end], Tag((OP, site, control, owner[1],
+                     shape_tag(thing))))  # fmt: skip
     return [*pairs[:starred], rest, *pairs[end:]]
 
 
@@ -643,7 +663,7 @@ def _too_many(count: int, thing: Any) -> str:
 
 
 def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
-    new_shadow(error).shape = (EXC, site, control, None, owner[1], shape_tag(owner[0]))
+    new_shadow(error).shape = Tag((EXC, site, control, None, owner[1], shape_tag(owner[0])))
     return error
 
 

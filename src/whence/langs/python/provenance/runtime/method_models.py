@@ -54,21 +54,22 @@ from whence.langs.python.provenance.tags import (
     SEL,
     STORE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
 )
 
 
 def _nothing(site: int, control: Control) -> Pair:
-    return None, (CONST, site, control)
+    return None, Tag((CONST, site, control))
 
 
 # --- lists ---------------------------------------------------------------------------------------
 
 
-def _reshape(site: int, control: Control, owner: Pair, *needs: Tag) -> None:
+def _reshape(site: int, control: Control, owner: Pair, *needs: MaybeTag) -> None:
     shadow = shadow_for(owner[0])
-    shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
+    shadow.shape = Tag((OP, site, control, shadow.shape, owner[1], *needs))
     note_change_target(control, owner[1])
 
 
@@ -81,7 +82,7 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     RUN.time += 1
     for value, tag in pairs:
         shadow.values.append(value)
-        shadow.items.append((STORE, site, control, tag, RUN.time, owner[1]))
+        shadow.items.append(Tag((STORE, site, control, tag, RUN.time, owner[1])))
         note_held(thing, value)
     _reshape(site, control, owner, given[1], shape_tag(given[0]))
 
@@ -110,7 +111,7 @@ def _append(site: int, control: Control, owner: Pair, given: Arguments, named: K
     (list if issubclass(type(thing), list) else deque).append(thing, given[0][0])
     RUN.time += 1
     shadow.values.append(given[0][0])
-    shadow.items.append((STORE, site, control, given[0][1], RUN.time, owner[1]))
+    shadow.items.append(Tag((STORE, site, control, given[0][1], RUN.time, owner[1])))
     note_held(thing, given[0][0])
     _reshape(site, control, owner)
     return _nothing(site, control)
@@ -134,7 +135,7 @@ def _insert(site: int, control: Control, owner: Pair, given: Arguments, named: K
     RUN.time += 1
     shadow.values.insert(place, value)
     needs = (owner[1], given[0][1])
-    shadow.items.insert(place, (STORE, site, control, given[1][1], RUN.time, *needs))
+    shadow.items.insert(place, Tag((STORE, site, control, given[1][1], RUN.time, *needs)))
     note_held(owner[0], value)
     _reshape(site, control, owner, given[0][1])
     return _nothing(site, control)
@@ -156,7 +157,7 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     needs = (owner[1], shadow.shape, *(each for _, each in given))
     index = place if place >= 0 else stored_length(thing) + 1 + place
     _reshape(site, control, owner, *(each for _, each in given))
-    return value, (LOAD, site, control, tag, RUN.time, id(thing), index, *needs)
+    return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), index, *needs))
 
 
 def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
@@ -193,7 +194,9 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     RUN.time += 1
     thing[:] = [pairs[each][0] for each in order]
     shadow.values = list(thing)
-    shadow.items = [(STORE, site, control, pairs[each][1], RUN.time, owner[1]) for each in order]
+    shadow.items = [
+        Tag((STORE, site, control, pairs[each][1], RUN.time, owner[1])) for each in order
+    ]
     shadow.shape = shape
     note_change_target(control, owner[1])
     return _nothing(site, control)
@@ -205,7 +208,7 @@ def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         return NotImplemented
     tags = tagged_operations.item_tags(site, control, owner)
     pairs = list(zip(list.__iter__(owner[0]), tags, strict=False))
-    shape = (OP, site, control, owner[1], shape_tag(owner[0]))
+    shape = Tag((OP, site, control, owner[1], shape_tag(owner[0])))
     return make_list(site, control, pairs, shape)
 
 
@@ -224,7 +227,7 @@ def _pop_end(name: str, place: int) -> None:
             tag = Candidates(site, control, (owner,)).tag(value)
         needs = (owner[1], shadow.shape)
         _reshape(site, control, owner)
-        return value, (LOAD, site, control, tag, RUN.time, id(thing), None, *needs)
+        return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), None, *needs))
 
 
 _pop_end("pop", -1)
@@ -234,7 +237,7 @@ _pop_end("popleft", 0)
 # --- dicts ---------------------------------------------------------------------------------------
 
 
-def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, Any, Tag]:
+def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, Any, MaybeTag]:
     """Whether a dict has a key, its value, and the tag of that."""
     missing = object()
     value, operation = run_out_of_sight(
@@ -253,7 +256,7 @@ def _get(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if found:
         return value, tag
     other = given[1] if len(given) > 1 else _nothing(site, control)
-    return other[0], (SEL, site, control, other[1], tag)
+    return other[0], Tag((SEL, site, control, other[1], tag))
 
 
 @models_method(dict, "pop")
@@ -264,7 +267,7 @@ def _pop_entry(site: int, control: Control, owner: Pair, given: Arguments, named
     if not found:
         if len(given) == 1:
             return NotImplemented
-        return given[1][0], (SEL, site, control, given[1][1], tag)
+        return given[1][0], Tag((SEL, site, control, given[1][1], tag))
     run_out_of_sight(site, control, (owner, given[0]), dict.pop, owner[0], given[0][0])
     _forget(site, control, owner, given[0])
     return value, tag
@@ -301,7 +304,7 @@ def _setdefault(site: int, control: Control, owner: Pair, given: Arguments, name
         site, control, (owner, *given), dict.setdefault, owner[0], given[0][0], other[0]
     )
     note_entry(site, control, owner, given[0], other)
-    return other[0], (SEL, site, control, other[1], tag)
+    return other[0], Tag((SEL, site, control, other[1], tag))
 
 
 @models_method(dict, "update")
@@ -335,7 +338,9 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
     if given or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
-    return make_dict(site, control, entries, (OP, site, control, owner[1], shape_tag(owner[0])))
+    return make_dict(
+        site, control, entries, Tag((OP, site, control, owner[1], shape_tag(owner[0])))
+    )
 
 
 def _view(kind: str) -> None:
@@ -345,7 +350,7 @@ def _view(kind: str) -> None:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, DictView(owner, kind))
-        return made, (NEW, site, control, None, owner[1], shape_tag(owner[0]))
+        return made, Tag((NEW, site, control, None, owner[1], shape_tag(owner[0])))
 
 
 for _kind in ("keys", "values", "items"):
@@ -369,7 +374,7 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if stored_length(thing) > before:
         known = key_identity(given[0][0])
         shadow.values[known] = given[0][0]
-        shadow.items[known] = (STORE, site, control, given[0][1], RUN.time, owner[1])
+        shadow.items[known] = Tag((STORE, site, control, given[0][1], RUN.time, owner[1]))
         note_held(thing, given[0][0])
     _reshape(site, control, owner, given[0][1], shape_after_comparisons(operation, None))
     return _nothing(site, control)

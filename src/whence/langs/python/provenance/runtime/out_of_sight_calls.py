@@ -38,7 +38,7 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
 from whence.langs.python.provenance.runtime.tagged_operations import note_change_target
 from whence.langs.python.provenance.runtime.text_pieces import printed_text
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet, has_special_method
-from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, Pair, Tag
+from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, MaybeTag, Pair, Tag
 
 Finish = Callable[["PreparedCall", Any], Pair]
 
@@ -92,7 +92,7 @@ class PreparedCall:
         self.before = before
         self.operation: Operation | None = None
         self.called: Pair = (None, None)
-        self.tag: Tag = None
+        self.tag: MaybeTag = None
         self.in_sight = False
 
 
@@ -115,12 +115,12 @@ def prepare_out_of_sight(
         prepared.operation.text = printed_text(site, control, arguments, keywords)
     note_passed(prepared.operation)
     if type(called[0]) is MethodType:
-        RUN.note_start(called[0], control[4])
+        RUN.note_start(called[0], control.activation)
     THREAD.operation, THREAD.pending = prepared.operation, None
     return prepared
 
 
-def count_operands(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
+def count_operands(stars: tuple[MaybeTag, ...]) -> tuple[Pair, ...]:
     """How many arguments there are, as operands that nothing else is identical to."""
     return tuple((_COUNT, each) for each in stars)
 
@@ -128,12 +128,14 @@ def count_operands(stars: tuple[Tag, ...]) -> tuple[Pair, ...]:
 def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
     tags = [tag for _, tag in operation.operands]
-    RUN.passed_out_of_sight = (
-        OP,
-        operation.site,
-        operation.control,
-        *tags,
-        RUN.passed_out_of_sight,
+    RUN.passed_out_of_sight = Tag(
+        (
+            OP,
+            operation.site,
+            operation.control,
+            *tags,
+            RUN.passed_out_of_sight,
+        )
     )
 
 
@@ -166,8 +168,8 @@ def _may_remember(function: Any, operation: Operation) -> bool:
 
 @with_native
 def out_of_sight_tag(
-    operation: Operation, value: Any, callee: Tag = None, selects: bool = False
-) -> Tag:
+    operation: Operation, value: Any, callee: MaybeTag = None, selects: bool = False
+) -> MaybeTag:
     """The tag of what something out of sight gave."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
@@ -175,14 +177,16 @@ def out_of_sight_tag(
         *deep_tags(operands),
         *(each for each in (callee, RUN.stray_results) if each is not None),
     )
-    made = (OP, site, control, *needs)
-    RUN.passed_out_of_sight = (OP, site, control, made, RUN.passed_out_of_sight)
+    made = Tag((OP, site, control, *needs))
+    RUN.passed_out_of_sight = Tag((OP, site, control, made, RUN.passed_out_of_sight))
     if selects or has_parts(value):
         return out_of_sight_result(operation, value, made, selects)
     return made
 
 
-def out_of_sight_result(operation: Operation, value: Any, made: Tag, selects: bool) -> Tag:
+def out_of_sight_result(
+    operation: Operation, value: Any, made: MaybeTag, selects: bool
+) -> MaybeTag:
     """The same of what may be one of the operands, or something that they hold."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
@@ -195,8 +199,8 @@ def out_of_sight_result(operation: Operation, value: Any, made: Tag, selects: bo
             if each is not value and is_opaque(each):
                 note_may_hold(value, each)
     tag = candidates.tag(value)
-    if tag is not None and tag[0] == OP:
-        tag = (NEW, site, control, None, made)
+    if tag is not None and tag.kind == OP:
+        tag = Tag((NEW, site, control, None, made))
         note_referents(value)
         note_live_view(value, operands)
         if (
@@ -216,9 +220,9 @@ class OpaqueSource(IteratorSource):
     def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
         super().__init__(iterator, *operands)
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         operands = (*self.behind, *self.told)
-        made = (OP, site, control, *deep_tags(operands), RUN.stray_results)
+        made = Tag((OP, site, control, *deep_tags(operands), RUN.stray_results))
         candidates = Candidates(site, control, operands, made)
         if has_parts(value) and shadow_of(value) is None:
             shadow_from_candidates(value, candidates)
@@ -251,7 +255,7 @@ def _reshape(operation: Operation) -> None:
         return
     shadow = shadow_of(owner[0]) or shadow_existing(site, control, owner)
     needs = deep_tags((*operation.operands[1:], *operation.callbacks))
-    shadow.shape = (OP, site, control, shadow.shape, owner[1], *needs)
+    shadow.shape = Tag((OP, site, control, shadow.shape, owner[1], *needs))
 
 
 def _reread_parts(

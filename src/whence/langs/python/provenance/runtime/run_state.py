@@ -21,6 +21,7 @@ from whence.langs.python.provenance.tags import (
     Activation,
     Control,
     GeneratorRun,
+    MaybeTag,
     Pair,
     Tag,
 )
@@ -42,7 +43,7 @@ class Operation:
         self.control = control
         self.operands = operands
         self.callbacks: list[Pair] = []
-        self.activation: Activation = control[4]
+        self.activation: Activation = control.activation
         self.expected: dict[int, PendingCall] | None = None
         """Of making an instance: how its `__new__` and `__init__` are called, by their code."""
         self.text: Text | None = None
@@ -62,8 +63,8 @@ class PendingCall:
     )  # fmt: skip
 
     def __init__(
-        self, defined: Any, tag: Tag, site: int, control: Control, tags: list[Tag],
-        values: list[Any], keyword_tags: dict[str, Tag],
+        self, defined: Any, tag: MaybeTag, site: int, control: Control, tags: list[MaybeTag],
+        values: list[Any], keyword_tags: dict[str, MaybeTag],
     ):  # fmt: skip
         self.function = self.defined = defined
         self.arguments = values
@@ -76,7 +77,7 @@ class PendingCall:
         self.tags = tags
         self.values = values
         self.keyword_tags = keyword_tags
-        self.starred: tuple[Tag, ...] = ()
+        self.starred: tuple[MaybeTag, ...] = ()
         """How many arguments there are depends on these: some came out of something starred."""
         self.activation: Activation | None = None
         self.run: GeneratorRun | None = None
@@ -125,7 +126,7 @@ class ShadowRun:
         rewritten is known before a run begins, and stays so."""
         self._named: dict[int, dict[str, Any]] = {}
         self.activations: list[Activation] = []
-        self.dropping: list[list[Tag]] = []
+        self.dropping: list[list[MaybeTag]] = []
         self.suspended: list[Activation] = []
         """Calls of runs before that have not ended: what they still do is forgotten later."""
         self.reset()
@@ -165,9 +166,9 @@ class ShadowRun:
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
         """Iterators and views, with what they are of."""
-        self.callback_history: dict[int, tuple[Any, Tag]] = {}
+        self.callback_history: dict[int, tuple[Any, MaybeTag]] = {}
         """Iterators, with what the program's own code told them so far."""
-        self.iteration_ends: dict[int, tuple[Any, Tag]] = {}
+        self.iteration_ends: dict[int, tuple[Any, MaybeTag]] = {}
         """What was gone through to an end that the program itself decided, with that decision."""
         self.threads: dict[int, tuple[Any, Activation]] = {}
         """Threads, by their address, with the calls that started them."""
@@ -192,9 +193,9 @@ class ShadowRun:
         """Closure cells that the program had in its hands, with those of their tags."""
         self.is_scanned = True
         """Whether all that the shadowed call was given could be looked at."""
-        self.passed_out_of_sight: Tag = None
+        self.passed_out_of_sight: MaybeTag = None
         """What code out of sight was given so far: it may hand it to others later."""
-        self.stray_results: Tag = None
+        self.stray_results: MaybeTag = None
         """What calls returned that came out of nowhere, in other threads: whoever has it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
@@ -203,7 +204,7 @@ class ShadowRun:
         self.on_outside: Callable[[Operation], None] | None = None
         """Called when something out of sight has ended, which may have written output."""
         self.root = Activation(0, None, None)
-        self.root.control = (FRAME, 0, None, None, self.root)
+        self.root.control = Tag((FRAME, 0, None, None, self.root))
         self.activations = [self.root]
 
     def note_start(self, called: Any, activation: Activation) -> None:
@@ -236,7 +237,7 @@ class ShadowRun:
         """The call in which the generator expression that runs in a frame stands."""
         return entry_for_frame(frame, self.expressions.get(id(frame)))
 
-    def note_dropped(self, tests: list[Tag], test: Tag) -> None:
+    def note_dropped(self, tests: list[MaybeTag], test: MaybeTag) -> None:
         """Note a test of a comprehension that left something out, or ended it."""
         if not tests:
             self.dropping.append(tests)

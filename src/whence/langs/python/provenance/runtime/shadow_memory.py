@@ -48,8 +48,10 @@ from whence.langs.python.provenance.tags import (
     STORE,
     WHOLE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
+    needs_of,
 )
 
 _SEQUENCES = (list, tuple, deque)
@@ -81,17 +83,17 @@ class Shadow:
         self.object = thing
         self.items: Any = None
         self.values: Any = None
-        self.keys: dict[Any, Tag] = {}
-        self.attributes: dict[str, Tag] = {}
+        self.keys: dict[Any, MaybeTag] = {}
+        self.attributes: dict[str, MaybeTag] = {}
         self.attribute_values: dict[str, Any] = {}
-        self.shape: Tag = None
+        self.shape: MaybeTag = None
         self.address = id(thing)
-        self.read: tuple[Any, ...] | None = None
+        self.read: MaybeTag = None
         """The tag of having read all of it, as it was then."""
-        self.again: tuple[Any, ...] = ()
+        self.again: MaybeTag = None
         """The same, of the last time that it was read and was still so."""
 
-    def tags(self) -> Iterator[Tag]:
+    def tags(self) -> Iterator[MaybeTag]:
         """Of all that is known of the object."""
         yield self.shape
         if self.items is not None:
@@ -175,7 +177,7 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
     """
     RUN.has_absorbed = True
     operands = tuple(operands)
-    given = (OP, site, control, *deep_tags(operands))
+    given = Tag((OP, site, control, *deep_tags(operands)))
     for each, _ in operands:
         if each is thing:
             continue
@@ -187,7 +189,7 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
     while pending:
         each = pending.pop()
         shadow = shadow_for(each)
-        shadow.shape = (OP, site, control, shadow.shape, given)
+        shadow.shape = Tag((OP, site, control, shadow.shape, given))
         for other in RUN.behind.get(id(each), (None, {}))[1].values():
             if id(other) not in reached:
                 reached[id(other)] = other
@@ -210,14 +212,14 @@ def note_held(holder: Any, value: Any) -> None:
 @with_native
 def part_tag(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
-    needs: tuple[Tag, ...] = (),
-) -> Tag:  # fmt: skip
+    needs: tuple[MaybeTag, ...] = (),
+) -> MaybeTag:  # fmt: skip
     """The tag of a part, read just now, of an object of which only its own tag is known."""
     thing, tag = owner
     note_held(thing, value)
     RUN.kept_alive[id(thing)] = thing
-    part = (PART, site, control, tag, step)
-    return (LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs)
+    part = Tag((PART, site, control, tag, step))
+    return Tag((LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs))
 
 
 @with_native
@@ -322,7 +324,7 @@ def _slots_of(kind: type) -> Slots:
 
 
 @with_native
-def shadow_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
+def shadow_sequence(thing: Any, tags: list[MaybeTag], shape: MaybeTag) -> Shadow:
     """The shadow of a sequence whose items have these tags."""
     made = new_shadow(thing)
     made.values = sequence_items(thing)
@@ -333,7 +335,9 @@ def shadow_sequence(thing: Any, tags: list[Tag], shape: Tag) -> Shadow:
     return made
 
 
-def shadow_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], shape: Tag) -> Shadow:
+def shadow_mapping(
+    thing: Any, entries: Iterable[tuple[Any, Any, MaybeTag, MaybeTag]], shape: MaybeTag
+) -> Shadow:
     """The shadow of a dict; an entry is a key, a value, and the tags of both."""
     made = new_shadow(thing)
     made.items, made.values = {}, {}
@@ -347,7 +351,7 @@ def shadow_mapping(thing: Any, entries: Iterable[tuple[Any, Any, Tag, Tag]], sha
     return made
 
 
-def shadow_set(thing: Any, entries: Iterable[Pair], shape: Tag) -> Shadow:
+def shadow_set(thing: Any, entries: Iterable[Pair], shape: MaybeTag) -> Shadow:
     """The shadow of a set."""
     made = new_shadow(thing)
     made.items, made.values = {}, {}
@@ -363,8 +367,8 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
     """The shadow of an object that was there before: all it holds are parts of what is known."""
     thing, tag = owner
 
-    def part(kind: str, key: Any) -> Tag:
-        return (PART, site, control, tag, (kind, key))
+    def part(kind: str, key: Any) -> MaybeTag:
+        return Tag((PART, site, control, tag, (kind, key)))
 
     if issubclass(type(thing), _SEQUENCES):
         count = len(sequence_items(thing))
@@ -392,14 +396,16 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
 class Candidates:
     """Where a value may come from that code out of sight gave back."""
 
-    def __init__(self, site: int, control: Control, operands: Iterable[Pair], made: Tag = None):
+    def __init__(
+        self, site: int, control: Control, operands: Iterable[Pair], made: MaybeTag = None
+    ):
         self.site, self.control = site, control
         self.operands = tuple(operands)
-        self.made = made or (OP, site, control, *deep_tags(self.operands))
+        self.made = made or Tag((OP, site, control, *deep_tags(self.operands)))
         """The tag of what they had a say in; one for all, since they may be many."""
-        self._found: dict[int, list[Tag]] | None = None
+        self._found: dict[int, list[MaybeTag]] | None = None
 
-    def tag(self, value: Any, *, selects: bool = False) -> Tag:
+    def tag(self, value: Any, *, selects: bool = False) -> MaybeTag:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
         made = self.made
         if self._found is None:
@@ -412,17 +418,17 @@ class Candidates:
         shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
-            return (SEL, self.site, self.control, hits[0], made)
+            return Tag((SEL, self.site, self.control, hits[0], made))
         choices = tuple(hits) if telling or selects else (*hits, made)
-        return (AMBIG, self.site, self.control, choices, made)
+        return Tag((AMBIG, self.site, self.control, choices, made))
 
 
 @with_native
-def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
+def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[MaybeTag]]:
     """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
-    found: dict[int, list[Tag]] = {}
+    found: dict[int, list[MaybeTag]] = {}
 
-    def add(value: Any, tag: Tag, depth: int, seen: set[int]) -> None:
+    def add(value: Any, tag: MaybeTag, depth: int, seen: set[int]) -> None:
         found.setdefault(id(value), []).append(tag)
         shadow = shadow_of(value) if type(value) not in SCALARS else None
         if shadow is None or not depth or id(value) in seen:
@@ -437,9 +443,9 @@ def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[Tag]]:
 
 
 @with_native
-def deep_tags(operands: Iterable[Pair]) -> tuple[Tag, ...]:
+def deep_tags(operands: Iterable[Pair]) -> tuple[MaybeTag, ...]:
     """The tags of operands and of all they hold."""
-    found: list[Tag] = []
+    found: list[MaybeTag] = []
     seen: set[int] = set()
     for value, tag in operands:
         found.append(tag)
@@ -448,18 +454,18 @@ def deep_tags(operands: Iterable[Pair]) -> tuple[Tag, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def whole_tag(shadow: Shadow) -> Tag:
+def whole_tag(shadow: Shadow) -> MaybeTag:
     """The tag of having read all that an object holds, now."""
     tags = tuple(each for each in shadow.tags() if each is not None)
     read, now = shadow.read, RUN.time
-    if read is None or not _same(tags, read[5:]):
-        shadow.read = shadow.again = (WHOLE, 0, None, now, shadow.address, *tags)
-    elif shadow.again[3] != now:
-        shadow.again = (WHOLE, 0, None, now, shadow.address, read)
+    if read is None or not _same(tags, needs_of(read)):
+        shadow.read = shadow.again = Tag((WHOLE, 0, None, now, shadow.address, *tags))
+    elif shadow.again is None or shadow.again.time != now:
+        shadow.again = Tag((WHOLE, 0, None, now, shadow.address, read))
     return shadow.again
 
 
-def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+def _collect(value: Any, found: list[MaybeTag], seen: set[int], depth: int) -> None:
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -480,7 +486,7 @@ def _collect(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
                 _collect(part, found, seen, depth - 1)
 
 
-def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> None:
+def _collect_space(value: Any, found: list[MaybeTag], seen: set[int], depth: int) -> None:
     """What is known of an object's dictionary, if the program had that in its hands; and that
     nobody has set an attribute of what has none."""
     run = RUN.runs.get(id(value))
@@ -494,7 +500,7 @@ def _collect_space(value: Any, found: list[Tag], seen: set[int], depth: int) -> 
             known = RUN.opaque_types.get(id(type(value)))  # plain values are not in it
             if known is not None and known[2]:
                 RUN.kept_alive[id(value)] = value
-                found.append((WHOLE, 0, None, RUN.time, id(value)))
+                found.append(Tag((WHOLE, 0, None, RUN.time, id(value))))
 
 
 def shadow_of_dict(thing: Any) -> Shadow | None:
@@ -509,9 +515,9 @@ def shadow_from_candidates(
     """Make the shadow of an object that code out of sight made or changed; whether it has one."""
     site, control = candidates.site, candidates.control
 
-    def stored(value: Any) -> Tag:
+    def stored(value: Any) -> MaybeTag:
         source = candidates.tag(value, selects=selects)
-        return (STORE, site, control, source, RUN.time)
+        return Tag((STORE, site, control, source, RUN.time))
 
     if issubclass(type(thing), _SHARED):
         return False
@@ -585,13 +591,15 @@ def synchronise(
     old = list(shadow.parts())
     operands = tuple(operands)
     needs = deep_tags((*operands, (thing, None)))
-    made: Tag = (OP, site, control, *needs)
+    made: MaybeTag = Tag((OP, site, control, *needs))
     if not operands:  # changed out of sight, by something that was given it before
-        made = (LOST, site, control, *needs, RUN.passed_out_of_sight, RUN.stray_results)
+        made = Tag((LOST, site, control, *needs, RUN.passed_out_of_sight, RUN.stray_results))
     candidates = Candidates(site, control, (*old, *operands), made)
     shadow_from_candidates(thing, candidates, selects=selects, depth=0)
     fresh = shadow_for(thing)
     if not operands:
-        fresh.shape = (LOST, site, control, *before, RUN.passed_out_of_sight, RUN.stray_results)
+        fresh.shape = Tag(
+            (LOST, site, control, *before, RUN.passed_out_of_sight, RUN.stray_results)
+        )
     else:
-        fresh.shape = (OP, site, control, shadow.shape, fresh.shape)
+        fresh.shape = Tag((OP, site, control, shadow.shape, fresh.shape))

@@ -39,9 +39,9 @@ from whence.langs.python.provenance.tags import Activation, GeneratorRun
 
 _PARTS = {
     tagged_operations: (
-        "unary test test_and_note select short_circuit choose_branch first_of last_of opaque_tag "
-        "opaque_frame_tag imported_variable_tag load_global store_global delete_global "
-        "join_global load_cell store_cell"
+        "constant join_branches unary test test_and_note select short_circuit choose_branch "
+        "first_of last_of opaque_tag opaque_frame_tag imported_variable_tag load_global "
+        "store_global delete_global join_global load_cell store_cell"
     ),
     attributes_and_items: (
         "attribute closure set_attribute delete_attribute subscript set_item delete_item"

@@ -39,6 +39,7 @@ from whence.langs.python.provenance.runtime.type_inspection import (
 )
 from whence.langs.python.provenance.tags import (
     AMBIG,
+    CONST,
     CTL,
     EXC,
     LOAD,
@@ -51,8 +52,11 @@ from whence.langs.python.provenance.tags import (
     STORE,
     WHOLE,
     Control,
+    MaybeTag,
     Pair,
     Tag,
+    attribute_owner,
+    is_attribute_load,
     site_of,
 )
 
@@ -108,10 +112,10 @@ def note_failure(operation: Operation, error: BaseException) -> None:
         # What comes first is told first: a wrong type is mostly one that no other operand has.
         first = _odd_ones(given) if type(error) is TypeError else ()
         needs = (*first, *deep_tags(given))
-        new_shadow(error).shape = (EXC, operation.site, operation.control, None, *needs)
+        new_shadow(error).shape = Tag((EXC, operation.site, operation.control, None, *needs))
 
 
-def _odd_ones(given: tuple[Pair, ...]) -> Iterator[Tag]:
+def _odd_ones(given: tuple[Pair, ...]) -> Iterator[MaybeTag]:
     """The tags of each None, and then of what has a type that fewer have, items of sequences
     included."""
     single = [*given]
@@ -134,7 +138,7 @@ def note_unexplained_error(control: Control, error: BaseException) -> None:
     if shadow.shape is not None:
         return
     site = 0
-    needs: list[Tag] = []
+    needs: list[MaybeTag] = []
     traceback = _TRACEBACK.__get__(error)
     while traceback is not None:
         frame = traceback.tb_frame
@@ -142,61 +146,77 @@ def note_unexplained_error(control: Control, error: BaseException) -> None:
             site = site_of(frame.f_code, traceback.tb_lasti) or site
             needs += (frame.f_locals.get(CONTROL), *tags_in_frame(frame))
         traceback = traceback.tb_next
-    shadow.shape = (EXC, site, control, None, *needs)
+    shadow.shape = Tag((EXC, site, control, None, *needs))
 
 
 _TRACEBACK = BaseException.__dict__["__traceback__"]
 
 
-def tags_in_frame(frame: FrameType) -> list[Tag]:
+def tags_in_frame(frame: FrameType) -> list[MaybeTag]:
     """The tags of all that the program's code can see in one of its frames."""
-    found: list[Tag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
+    found: list[MaybeTag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
     return found if module is None else [*found, *module.tags()]
 
 
 @with_native
-def outcome_tag(operation: Operation, value: Any, needs: tuple[Tag, ...]) -> Tag:
+def outcome_tag(operation: Operation, value: Any, needs: tuple[MaybeTag, ...]) -> MaybeTag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
-        return (OP, site, control, *needs)
+        return Tag((OP, site, control, *needs))
     if callbacks[-1][0] is value:
         others = deep_tags(callbacks[:-1])
-        return (RET, site, control, callbacks[-1][1], None, *others, *needs)
-    return (OP, site, control, *needs, *deep_tags(callbacks))
+        return Tag((RET, site, control, callbacks[-1][1], None, *others, *needs))
+    return Tag((OP, site, control, *needs, *deep_tags(callbacks)))
 
 
-def shape_after_comparisons(operation: Operation, shape: Tag) -> Tag:
+def shape_after_comparisons(operation: Operation, shape: MaybeTag) -> MaybeTag:
     """The shape of a dict or set to which keys were added: which are equal decides it."""
     if not operation.callbacks:
         return shape
     others = (tag for _, tag in operation.callbacks)
-    return (OP, operation.site, operation.control, shape, *others)
+    return Tag((OP, operation.site, operation.control, shape, *others))
 
 
 _CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
 
 
-def note_change_target(control: Control, tag: Tag) -> None:
+def note_change_target(control: Control, tag: MaybeTag) -> None:
     """Note which object a call changes, if that was chosen: it could have been another one."""
-    while tag is not None and tag[0] == LOAD and len(tag) == 8:
-        tag = tag[7]  # an attribute of what else? Whoever could set it to another object has that.
-    if tag is not None and tag[0] in _CHOSEN:
-        control[4].note_decision(RUN.time, tag)
+    while tag is not None and is_attribute_load(tag):
+        tag = attribute_owner(
+            tag
+        )  # an attribute of what else? Whoever could set it to another object has that.
+    if tag is not None and tag.kind in _CHOSEN:
+        control.activation.note_decision(RUN.time, tag)
 
 
-def note_stop(iterator: Any, tag: Tag) -> None:
+def note_stop(iterator: Any, tag: MaybeTag) -> None:
     """Note what decided how far an iterator was gone through: what it does on its way it might
     have done more often, or less."""
     if tag is not None and has_special_method(type(iterator), "__next__"):
-        _, site, control, *_ = tag
-        control[4].note_decision(RUN.time, (CTL, site, control, tag, control[4], True))
+        site, control = tag.site, tag.control
+        control.activation.note_decision(
+            RUN.time, Tag((CTL, site, control, tag, control.activation, True))
+        )
 
 
-def opaque_tag(site: int, control: Control, *needs: Tag) -> Tag:
+@with_native
+def constant(site: int, control: Control) -> Tag:
+    """The tag of a constant."""
+    return Tag((CONST, site, control))
+
+
+@with_native
+def join_branches(site: int, control: Control, before: MaybeTag, decided: Control) -> Tag:
+    """The tag of a variable that a branch may have set, where the branches join."""
+    return Tag((PHI, site, control, before, decided))
+
+
+def opaque_tag(site: int, control: Control, *needs: MaybeTag) -> MaybeTag:
     """The tag of what was evaluated as it is."""
-    return (OP, site, control, *needs)
+    return Tag((OP, site, control, *needs))
 
 
 def operate_on_scalars(
@@ -204,7 +224,7 @@ def operate_on_scalars(
 ) -> Pair:
     """An operation on values without parts, which calls no code of the program."""
     try:
-        return function(left[0], right[0]), (OP, site, control, left[1], right[1])
+        return function(left[0], right[0]), Tag((OP, site, control, left[1], right[1]))
     except BaseException as error:
         note_failure(Operation(site, control, (left, right)), error)
         raise
@@ -222,7 +242,7 @@ def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operat
         if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
             return others(site, control, left, right)
         try:
-            return function(a, b), (OP, site, control, tag_of_a, tag_of_b)
+            return function(a, b), Tag((OP, site, control, tag_of_a, tag_of_b))
         except BaseException as error:
             note_failure(Operation(site, control, (left, right)), error)
             raise
@@ -243,11 +263,11 @@ def apply_binary(
     if operation.callbacks:
         return value, outcome_tag(operation, value, deep_tags((left, right)))
     kind = type(value)
-    made = (NEW, site, control, None, left[1], right[1])
+    made = Tag((NEW, site, control, None, left[1], right[1]))
     if kind in SEQUENCES and value is not a and value is not b:
         tags = _joined_tags(site, control, left, right, len(value))
         if tags is not None:
-            shape = (OP, site, control, left[1], right[1], shape_tag(a), shape_tag(b))
+            shape = Tag((OP, site, control, left[1], right[1], shape_tag(a), shape_tag(b)))
             shadow_sequence(value, tags, shape)
             return value, made
     if value is a:
@@ -256,13 +276,13 @@ def apply_binary(
     if has_parts(value):
         candidates = Candidates(site, control, (left, right))
         shadow_from_candidates(value, candidates, selects=kind in _HASHED)
-        return value, (NEW, site, control, None, candidates.made)
-    return value, (OP, site, control, *deep_tags((left, right)))
+        return value, Tag((NEW, site, control, None, candidates.made))
+    return value, Tag((OP, site, control, *deep_tags((left, right))))
 
 
 def _joined_tags(
     site: int, control: Control, left: Pair, right: Pair, length: int
-) -> list[Tag] | None:
+) -> list[MaybeTag] | None:
     """The tags of the items of `a + b` or `a * n`."""
     a, b = left[0], right[0]
     if issubclass(type(a), (list, tuple)) and issubclass(type(b), (list, tuple)):
@@ -276,7 +296,7 @@ def _joined_tags(
     return tags if len(tags) == length else None
 
 
-def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
+def item_tags(site: int, control: Control, pair: Pair) -> list[MaybeTag]:
     """The tags of a sequence's items."""
     thing = pair[0]
     shadow = shadow_of(thing)
@@ -286,7 +306,7 @@ def item_tags(site: int, control: Control, pair: Pair) -> list[Tag]:
         if type(shadow.items) is list:
             needs = (pair[1], shadow.shape)
             return [
-                (LOAD, site, control, tag, RUN.time, id(thing), number, *needs)
+                Tag((LOAD, site, control, tag, RUN.time, id(thing), number, *needs))
                 for number, tag in enumerate(shadow.items)
             ]
     values = sequence_items(thing)
@@ -297,41 +317,41 @@ _SIZED = IdentitySet(list, dict, set, deque)
 
 
 @with_native
-def shape_tag(thing: Any) -> Tag:
+def shape_tag(thing: Any) -> MaybeTag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
     ended = RUN.iteration_ends.get(id(thing)) if RUN.iteration_ends else None
-    return shape if ended is None else (OP, 0, RUN.root.control, shape, ended[1])
+    return shape if ended is None else Tag((OP, 0, RUN.root.control, shape, ended[1]))
 
 
-def _shape_of(thing: Any) -> Tag:
+def _shape_of(thing: Any) -> MaybeTag:
     if type(thing) in SCALARS:
         return None
     shadow = RUN.shadows.get(id(thing))
-    shape: Tag = None
+    shape: MaybeTag = None
     if shadow is not None:
-        shape = (WHOLE, 0, None, RUN.time, shadow.address, shadow.shape)
+        shape = Tag((WHOLE, 0, None, RUN.time, shadow.address, shadow.shape))
     elif type(thing) in _SIZED:
         RUN.kept_alive[id(thing)] = thing
-        shape = (WHOLE, 0, None, RUN.time, id(thing), None)
+        shape = Tag((WHOLE, 0, None, RUN.time, id(thing), None))
     run = RUN.run_of(thing)
     if run is not None and (run.dropped or run.position):
-        return (OP, 0, RUN.root.control, run.position, *run.dropped)
+        return Tag((OP, 0, RUN.root.control, run.position, *run.dropped))
     source = RUN.sources.get(id(thing))
     if source is None or source[0] is not thing:
         return shape
     behind = (each for pair in source[1].behind for each in (pair[1], shape_tag(pair[0])))
-    return (OP, 0, RUN.root.control, shape, *behind)
+    return Tag((OP, 0, RUN.root.control, shape, *behind))
 
 
 @with_native
 def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
     """`-given` and so on."""
     if type(given[0]) in _NUMBERS and name != "Invert":
-        return UNARY[name](given[0]), (OP, site, control, given[1])
+        return UNARY[name](given[0]), Tag((OP, site, control, given[1]))
     value, operation = run_out_of_sight(site, control, (given,), UNARY[name], given[0])
     if type(given[0]) in SCALARS:
-        return value, (OP, site, control, given[1])
+        return value, Tag((OP, site, control, given[1]))
     return value, outcome_tag(operation, value, (given[1], shape_tag(given[0])))
 
 
@@ -368,29 +388,29 @@ def test(site: int, control: Control, given: Pair) -> Control:
     """The control of what depends on whether a value is true."""
     value, tag = given
     if type(value) in SCALARS:
-        return (CTL, site, control, tag, control[4], bool(value))
+        return Tag((CTL, site, control, tag, control.activation, bool(value)))
     truth, operation = run_out_of_sight(site, control, (given,), bool, value)
     needs = (tag, shape_tag(value), *(each for _, each in operation.callbacks))
-    return (CTL, site, control, (OP, site, control, *needs), control[4], truth)
+    return Tag((CTL, site, control, Tag((OP, site, control, *needs)), control.activation, truth))
 
 
 @with_native
 def test_and_note(site: int, control: Control, given: Pair) -> Control:
     """A test that decides whether something is changed."""
     made = test(site, control, given)
-    made[4].note_decision(RUN.time, made)
+    made.activation.note_decision(RUN.time, made)
     return made
 
 
 def test_outcome(control: Control) -> Any:
     """What came out of a test."""
-    return control[5]
+    return control.outcome
 
 
 @with_native
 def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
-    return given[0], (SEL, site, control, given[1], decided)
+    return given[0], Tag((SEL, site, control, given[1], decided))
 
 
 def short_circuit(
@@ -399,7 +419,7 @@ def short_circuit(
 ) -> Pair:  # fmt: skip
     """`and` and `or` where no variable may be bound; for its truth only, or for its value."""
     decided = test_and_note(site, control, left)
-    if decided[5] is not stops_when:
+    if decided.outcome is not stops_when:
         return select(site, control, right(), decided)
     return select(site, control, (stops_when, left[1]) if for_truth else left, decided)
 
@@ -409,7 +429,7 @@ def choose_branch(
 ) -> Pair:
     """`body if given else other` where no variable may be bound."""
     decided = test_and_note(site, control, given)
-    return select(site, control, body() if decided[5] else other(), decided)
+    return select(site, control, body() if decided.outcome else other(), decided)
 
 
 def first_of(given: Any, *_: Any) -> Any:
@@ -427,11 +447,11 @@ def last_of(*given: Any) -> Any:
 _NONE = object()
 
 
-def opaque_frame_tag(site: int, control: Control, *given: Pair) -> Tag:
+def opaque_frame_tag(site: int, control: Control, *given: Pair) -> MaybeTag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
     found = (*deep_tags(given), *tags_in_frame(sys._getframe(1)))
-    tag = (OP, site, control, *found, RUN.stray_results)
-    RUN.passed_out_of_sight = (OP, site, control, tag, RUN.passed_out_of_sight)
+    tag = Tag((OP, site, control, *found, RUN.stray_results))
+    RUN.passed_out_of_sight = Tag((OP, site, control, tag, RUN.passed_out_of_sight))
     return tag
 
 
@@ -444,25 +464,27 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
             site, control, name, value
         )  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
-        return value, (
-            OP,
-            site,
-            control,
-            shadow.attributes[name],
-            RUN.passed_out_of_sight,
-            RUN.stray_results,
+        return value, Tag(
+            (
+                OP,
+                site,
+                control,
+                shadow.attributes[name],
+                RUN.passed_out_of_sight,
+                RUN.stray_results,
+            )
         )
-    return value, (LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name)
+    return value, Tag((LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name))
 
 
-def imported_variable_tag(site: int, control: Control, name: str, value: Any) -> Tag:
+def imported_variable_tag(site: int, control: Control, name: str, value: Any) -> MaybeTag:
     """What a variable is in the module that it was imported from, if that is in sight."""
     if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
     for number, module in RUN.modules.items():
         if module.attribute_values.get(name, _NONE) is value:
-            return (LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
-                    name)  # fmt: skip
+            return Tag((LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
+                    name))  # fmt: skip
     return None
 
 
@@ -472,7 +494,7 @@ def store_global(site: int, control: Control, module: int, name: str, given: Pai
     if shadow is None:
         shadow = RUN.modules[module] = Shadow(("module", module))
     RUN.time += 1
-    shadow.attributes[name] = (STORE, site, control, given[1], RUN.time)
+    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time))
     shadow.attribute_values[name] = given[0]
     return given[0]
 
@@ -487,15 +509,15 @@ def join_global(site: int, control: Control, module: int, name: str, decided: Co
     shadow = RUN.modules.get(module)
     if shadow is not None and name in shadow.attributes:
         before = shadow.attributes[name]
-        shadow.attributes[name] = (PHI, site, control, before, decided)
+        shadow.attributes[name] = Tag((PHI, site, control, before, decided))
 
 
-def load_cell(site: int, control: Control, cell: str, value: Any, tag: Tag) -> Pair:
+def load_cell(site: int, control: Control, cell: str, value: Any, tag: MaybeTag) -> Pair:
     """A variable that more than one function sets."""
-    return value, (LOAD, site, control, tag, RUN.time, ("cell", cell), None)
+    return value, Tag((LOAD, site, control, tag, RUN.time, ("cell", cell), None))
 
 
 def store_cell(site: int, control: Control, given: Pair) -> Pair:
     """What such a variable is set to."""
     RUN.time += 1
-    return given[0], (STORE, site, control, given[1], RUN.time)
+    return given[0], Tag((STORE, site, control, given[1], RUN.time))

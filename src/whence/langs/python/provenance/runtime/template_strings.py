@@ -23,7 +23,16 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     shadow_of,
     shadow_sequence,
 )
-from whence.langs.python.provenance.tags import CONST, LOAD, NEW, STORE, Control, Pair, Tag
+from whence.langs.python.provenance.tags import (
+    CONST,
+    LOAD,
+    NEW,
+    STORE,
+    Control,
+    MaybeTag,
+    Pair,
+    Tag,
+)
 
 _TEXTS, _VALUES = "strings", "interpolations"
 
@@ -33,14 +42,14 @@ def template(
 ) -> Pair:
     """`t"…"`, just made of these values, each with how it is to be formatted."""
     RUN.time += 1
-    new: Tag = (NEW, site, control, None)
-    fixed: Tag = (CONST, site, control)
+    new: MaybeTag = Tag((NEW, site, control, None))
+    fixed: MaybeTag = Tag((CONST, site, control))
     texts, values = made.strings, made.interpolations
     shadow_sequence(texts, [fixed] * len(texts), None)
     for each, (given, how) in zip(values, parts, strict=True):
         _note_attributes(each, {
-            "value": (STORE, site, control, given[1], RUN.time),
-            "format_spec": fixed if how is None else (STORE, site, control, how[1], RUN.time),
+            "value": Tag((STORE, site, control, given[1], RUN.time)),
+            "format_spec": fixed if how is None else Tag((STORE, site, control, how[1], RUN.time)),
             "expression": fixed, "conversion": fixed,
         })  # fmt: skip
     if values:
@@ -49,7 +58,7 @@ def template(
     return made, new
 
 
-def _note_attributes(thing: Any, tags: dict[str, Tag]) -> None:
+def _note_attributes(thing: Any, tags: dict[str, MaybeTag]) -> None:
     shadow = new_shadow(thing)
     for name, tag in tags.items():
         value = getattr(thing, name)
@@ -57,17 +66,17 @@ def _note_attributes(thing: Any, tags: dict[str, Tag]) -> None:
         note_held(thing, value)
 
 
-def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> Tag:
+def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> MaybeTag:
     """The tag of `owner.values`, a tuple that was made just now."""
     held_there = _attribute(site, control, owner, _VALUES)
-    tags: list[Tag] = []
+    tags: list[MaybeTag] = []
     for place, each in enumerate(held_there[0]):
         tag = sequence_item_tag(site, control, held_there, place, each)
         value = _attribute(site, control, (each, tag), "value")
-        tags.append((STORE, site, control, value[1], RUN.time))
+        tags.append(Tag((STORE, site, control, value[1], RUN.time)))
     if values:
         shadow_sequence(values, tags, None)
-    return (NEW, site, control, None, owner[1])
+    return Tag((NEW, site, control, None, owner[1]))
 
 
 def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
@@ -77,7 +86,7 @@ def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     if shadow is None or name not in shadow.attributes:
         return value, part_tag(site, control, owner, ("attribute", name), value)
     source = shadow.attributes[name]
-    return value, (LOAD, site, control, source, RUN.time, id(thing), name, tag, shadow.shape)
+    return value, Tag((LOAD, site, control, source, RUN.time, id(thing), name, tag, shadow.shape))
 
 
 class TemplateSource(IteratorSource):
@@ -87,7 +96,7 @@ class TemplateSource(IteratorSource):
         super().__init__(iterator, owner)
         self._owner = owner
 
-    def tag(self, site: int, control: Control, value: Any) -> Tag:
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         name = _TEXTS if type(value) is str else _VALUES
         parts = _attribute(site, control, self._owner, name)
         # Of equal texts any one will do: all were written there.

@@ -11,7 +11,6 @@ Invariant: a piece stands where it says it does; where that is not known, there 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from whence.langs.python.provenance.tags import (
     CONST,
@@ -21,14 +20,16 @@ from whence.langs.python.provenance.tags import (
     SEL,
     TEXT,
     Control,
+    MaybeTag,
     Pair,
     Tag,
+    with_source,
 )
 
 MADE_ANEW = -1
 """Instead of a place in the text of a piece: its letters are not those of the value."""
 
-Piece = tuple[int, Tag, int]
+Piece = tuple[int, MaybeTag, int]
 """How long it is, the tag of its value, and where in that value's own text it begins."""
 
 
@@ -37,7 +38,7 @@ class Text:
 
     __slots__ = ("needs", "pieces")
 
-    def __init__(self, pieces: Iterable[Piece], needs: tuple[Tag, ...] = ()):
+    def __init__(self, pieces: Iterable[Piece], needs: tuple[MaybeTag, ...] = ()):
         self.pieces = tuple(pieces)
         self.needs = needs
 
@@ -48,15 +49,17 @@ def piece(pair: Pair) -> Piece:
 
 
 def concatenation_tag(
-    site: int, control: Control, parts: Iterable[Pair], needs: tuple[Tag, ...] = ()
-) -> Tag:
+    site: int, control: Control, parts: Iterable[Pair], needs: tuple[MaybeTag, ...] = ()
+) -> MaybeTag:
     """The tag of a text that consists of others."""
     parts = tuple(parts)
     tags = tuple(tag for _, tag in parts)
-    return (TEXT, site, control, Text(map(piece, parts), needs), *needs, *tags)
+    return Tag((TEXT, site, control, Text(map(piece, parts), needs), *needs, *tags))
 
 
-def formatted_tag(site: int, control: Control, given: Pair, text: str, how: tuple[Tag, ...]) -> Tag:
+def formatted_tag(
+    site: int, control: Control, given: Pair, text: str, how: tuple[MaybeTag, ...]
+) -> MaybeTag:
     """The tag of the text of a value without parts, as it was formatted."""
     value, tag = given
     needs = (tag, *how)
@@ -64,12 +67,12 @@ def formatted_tag(site: int, control: Control, given: Pair, text: str, how: tupl
         made = padded_text(site, control, given, text, text.index(value))
     else:
         made = Text([(len(text), tag, MADE_ANEW)], how)
-    return (TEXT, site, control, made, *needs)
+    return Tag((TEXT, site, control, made, *needs))
 
 
 def padded_text(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
     """The pieces of a text in which another stands, and what fills it up: as much as that needs."""
-    filled = (OP, site, control, given[1])
+    filled = Tag((OP, site, control, given[1]))
     rest = len(text) - begins - len(given[0])
     return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
 
@@ -84,28 +87,28 @@ def printed_text(
     pieces: list[Piece] = []
     for value, tag in arguments:
         if pieces:
-            pieces.append((len(between[0]), (CONST, site, control), 0))
+            pieces.append((len(between[0]), Tag((CONST, site, control)), 0))
         pieces.append((len(str(value)), tag, 0 if type(value) is str else MADE_ANEW))
     return Text(pieces)
 
 
-def tag_at_offset(tag: Tag, place: int) -> Tag:
+def tag_at_offset(tag: MaybeTag, place: int) -> MaybeTag:
     """The tag of what stands at a place of a text, through the copies that the text went."""
-    way: list[tuple[Any, ...]] = []
+    way: list[Tag] = []
     while tag is not None and place >= 0:
-        if tag[0] in COPIES:
+        if tag.kind in COPIES:
             way.append(tag)
-            tag = tag[3]
+            tag = tag.source
             continue
-        found = _piece_at(tag[3], place) if tag[0] == TEXT else None
+        found = _piece_at(tag.text, place) if tag.kind == TEXT else None
         if found is None:
             break
         begin, (_, inner, offset) = found
-        way.append((SEL, tag[1], tag[2], inner, *tag[3].needs))
+        way.append(Tag((SEL, tag.site, tag.control, inner, *tag.text.needs)))
         tag = inner
         place = place - begin + offset if offset >= 0 else MADE_ANEW
     for each in reversed(way):
-        tag = (*each[:3], tag, *each[4:])
+        tag = with_source(each, tag)
     return tag
 
 
@@ -142,7 +145,7 @@ _BEGINS: dict[str, Callable[[str, str], int]] = {
 _SPELLING = frozenset({"upper", "lower", "title", "capitalize"})
 
 
-def kept_text_tag(tag: tuple[Any, ...], name: str, before: str, after: str) -> tuple[Any, ...]:
+def kept_text_tag(tag: Tag, name: str, before: str, after: str) -> Tag:
     """The tag of what a method of a text gave, with where the text stands in it."""
     begins = _BEGINS.get(name)
     if begins is None or (name in _SPELLING and len(before) != len(after)):
@@ -153,4 +156,4 @@ def kept_text_tag(tag: tuple[Any, ...], name: str, before: str, after: str) -> t
         text = padded_text(site, control, (before, owner), after, place)
     else:
         text = Text([(len(after), owner, -place)], tuple(others))
-    return (TEXT, site, control, text, owner, *others)
+    return Tag((TEXT, site, control, text, owner, *others))
