@@ -15,7 +15,7 @@ _EXHAUSTED = {
 
 
 class WhenceError(Exception):
-    """Something was asked for that cannot be had; the message says what, why and what to do."""
+    """What was asked for cannot be done; the message says what, why and what to do."""
 
 
 def cause_outside(problem: OSError) -> str | None:
@@ -37,7 +37,7 @@ def bug_notice(version: str) -> str:
 
 
 class TreeFormatError(WhenceError):
-    """A tree file is malformed. Carries the place, so that its writer can mend it."""
+    """A tree file is malformed. Names the line, so that its writer can be fixed."""
 
     def __init__(self, path: str, line: int | None, problem: str, cure: str = "") -> None:
         place = path if line is None else f"{path}:{line}"
@@ -47,7 +47,7 @@ class TreeFormatError(WhenceError):
 
 
 class CannotExpand(WhenceError):
-    """An implicit call's own calls are not to be had: what lies below it stays unknown."""
+    """The callees of an implicit call cannot be had: what lies below it stays unknown."""
 
 
 class UsageError(WhenceError):

@@ -24,7 +24,7 @@ from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind
 from whence.model.value import Kind, Value
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
-from whence.search.instances import retained
+from whence.search.instances import retained_instances
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found, TrustGiven
 from whence.session.state import Facts, State
@@ -124,7 +124,7 @@ class Session:
 
     def table(self) -> list[dict[str, Any]]:
         """As the data has it: frozen calls count down from 99, in the order of freezing."""
-        rows = retained(self.state.space(), self.function).rows
+        rows = retained_instances(self.state.space(), self.function).rows
         return [
             {
                 "no": 99 - self.frozen.index(self.cell(row.position)) if row.frozen else row.number,
@@ -189,7 +189,7 @@ def test_the_queries_and_tables_are_the_papers(name: str, programs: dict[str, Pa
 def answer(session: Session, said: str) -> None:
     words = said.split()
     if words[0] == "false":  # any of the calls that are shown can be judged
-        rows = retained(session.state.space(), session.function).rows
+        rows = retained_instances(session.state.space(), session.function).rows
         numbers = {row.number: row.position for row in rows if not row.frozen}
         session.say(*(numbers[int(word)] for word in words[1:]))
         return

@@ -38,7 +38,7 @@ from whence.slicing.art_slice import (
     weakly_influences,
 )
 from whence.slicing.art_tree import execution_tree
-from whence.slicing.art_value import ArtValues, written
+from whence.slicing.art_value import ArtValues, value_text
 from whence.testing.lazy import Alternative, Expr, Let, Machine, OutOfFuel, Program, call
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sqrtest.art.json"
@@ -496,6 +496,6 @@ values = st.recursive(
 
 @given(values)
 def test_every_value_can_be_written_in_the_programs_notation(value: Value) -> None:
-    text = written(value)
+    text = value_text(value)
     for steps, part in value.paths():
-        assert written(part) in text, (steps, show(value))
+        assert value_text(part) in text, (steps, show(value))

@@ -42,7 +42,7 @@ from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import converse
 from whence.ui.terminal.commands import SPECS, parse
 from whence.ui.terminal.completion import completer
-from whence.ui.terminal.multiline import brief, fitted, fold
+from whence.ui.terminal.multiline import brief, fit, fold
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.question_text import question_lines
 from whence.ui.terminal.screen import printable
@@ -231,7 +231,7 @@ def test_folding_loses_nothing(value: Value, width: int) -> None:
 
 @given(values.map(decode_value), st.integers(40, 100), st.integers(2, 9))
 def test_a_value_takes_no_more_lines_than_it_may(value: Value, width: int, most: int) -> None:
-    assert len(fitted(value, Limits(), width, most, before="x = ")) <= most
+    assert len(fit(value, Limits(), width, most, before="x = ")) <= most
 
 
 @given(calls(), st.integers(60, 120))

@@ -46,6 +46,7 @@ from whence.session.events import (
     Expand,
     Expanded,
     Found,
+    MarkTraced,
     NotExpandable,
     OracleTurned,
     Outcome,
@@ -54,12 +55,11 @@ from whence.session.events import (
     StrategyChosen,
     SwitchTurned,
     Trace,
-    Traced,
     TrustGiven,
     Undone,
 )
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
-from whence.session.reaction import left_to_blame, narrowed, only_suspect, react
+from whence.session.reaction import left_to_blame, narrow_diagnosis, only_suspect, react
 from whence.session.state import Facts, Options, State
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
@@ -157,7 +157,7 @@ class SessionDriver:
         outcome, is_allowed = react(self.state), True
         while goes_on and isinstance(outcome, Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
-            outcome = self._step(Traced(outcome.answer))
+            outcome = self._step(MarkTraced(outcome.answer))
         if not is_allowed:
             self.notify(f"Where what you marked came from is not known now: {NOT_ALLOWED}.")
         if self.answer_sink is not None:
@@ -262,7 +262,7 @@ class SessionDriver:
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
-        if not isinstance(event, Started | Expanded | Traced):
+        if not isinstance(event, Started | Expanded | MarkTraced):
             self._keep(event)
         return outcome
 
@@ -318,7 +318,7 @@ class SessionDriver:
                 outcome = self._step(event)
             elif isinstance(outcome, Trace):
                 self._trace(outcome.answer)
-                outcome = self._step(Traced(outcome.answer))
+                outcome = self._step(MarkTraced(outcome.answer))
             elif isinstance(outcome, Ask) and outcome.question.problem:
                 self.notify(f"Passed over: {outcome.question.problem}.")
                 unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)
@@ -332,7 +332,7 @@ class SessionDriver:
                 said.append(answer)
                 outcome = self._step(Answered((answer,)))
             elif isinstance(outcome, Found):
-                return Found(narrowed(self.state, outcome.diagnosis, self._acquitted))
+                return Found(narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted))
             else:
                 return outcome
 

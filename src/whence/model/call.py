@@ -21,7 +21,7 @@ class Location:
     line: int | None = None
     column: int | None = None
     end: tuple[int, int] | None = field(default=None, compare=False)
-    """Where what stands there ends, if that is known: a line, and the column after it."""
+    """Where the text at this place ends, if that is known: a line, and the column after it."""
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
@@ -60,12 +60,12 @@ class OutcomeKind(IntEnum):
     YIELDED = 2
     NOT_TERMINATED = 3
     FAILED = 4
-    """Of logic programs: it has no answer, or none but those that it gave."""
+    """In logic programs: it has no answer, or no more answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call. `yielded` stands before how it ended; `value` is absent if unknown."""
+    """How a call ended. `yielded` values came before that; `value` is absent if unknown."""
 
     kind: OutcomeKind
     value: Value | None = None
@@ -77,7 +77,7 @@ class Outcome:
 class Binding:
     """A named value: an argument (positional ones have no name) or state that a call read.
 
-    `came_of_call`: what a call leaves in its argument is (also) what came of it, as in Prolog.
+    `came_of_call`: what the call leaves in its argument is also part of its outcome, as in Prolog.
     """
 
     name: str
@@ -96,20 +96,20 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What makes a call a *step*: a piece of another call's own code.
+    """Marks a call as a *step*: a piece of another call's own code.
 
-    Its arguments are what was so before it, its effects what is so after it. `label` says which
-    piece it is, `ending` how it ended if not by going on; the outcome's value is what it came to.
+    Its arguments are the state before it, its effects the state after it. `label` says which piece
+    it is, `ending` how it ended if it did not just go on; the outcome's value is its result.
     """
 
     label: str
     ending: str = ""
     parts: tuple[Binding, ...] = ()
-    """The expressions that it worked out, named by their texts."""
+    """The expressions that it evaluated, named by their texts."""
     same: tuple[str, ...] = ()
-    """What it made one and the same: `a[1] is a[0]`."""
+    """What it made identical: `a[1] is a[0]`."""
     looks_at: tuple[tuple[str, frozenset[str]], ...] = ()
-    """Of objects that it sees only some attributes of, which these are."""
+    """For objects of which it uses only some attributes, which these are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,13 @@ class Call:
     printed: str = ""
     site: Location | None = None
     text: str = ""
-    """The equation as the tracer's language writes it; whence writes its own where it is empty."""
+    """The equation as the tracer's language writes it; if empty, whence writes its own."""
     output: tuple[str, ...] = ()
-    """Of a whole run: the lines of its standard output, whoever printed them."""
+    """For a whole run: the lines of its standard output, whichever call printed them."""
     step: Step | None = None
 
     def where(self) -> Location | None:
-        """The source of what is judged."""
+        """The source location of what is judged."""
         return self.rule.location or self.function.location
 
     def equation(self, limits: Limits = Limits()) -> str:
@@ -156,7 +156,7 @@ class Call:
         return f"{self.function.short()}({arguments})"
 
     def right(self, limits: Limits = Limits()) -> str:
-        """What came of it."""
+        """The outcome."""
         if self.step is not None:
             return f"→ after: {', '.join(self.afterwards(limits))}"
         outcome = self.outcome
@@ -179,7 +179,7 @@ class Call:
         return " ".join(words)
 
     def afterwards(self, limits: Limits = Limits()) -> list[str]:
-        """Of a step: what is so after it, and how it ended, if there is anything to say."""
+        """For a step: the state after it and how it ended."""
         outcomes = [
             f"{effect.target} is gone" if effect.after is None
             else f"{effect.target} = {show(effect.after, limits)}"
@@ -213,20 +213,20 @@ _OUTCOME_ROOTS = {RESULT, RAISED}
 
 @dataclass(frozen=True, slots=True)
 class MarkedPart:
-    """A mark that was found in a call."""
+    """A mark, located in a call."""
 
     mark: Mark
     value: Value
     is_input: bool
     position: int = field(default=-1)
-    """Which argument it lies in, or -1 for the outcome and for effects."""
+    """The index of the argument it is in, or -1 for the outcome and for effects."""
 
 
 def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
-    """Find the part that `text` addresses; `input_side` prefers what the call was given.
+    """Find the part that `text` addresses; `input_side` prefers the inputs.
 
     Arguments are addressed by name or by number, as `arg1` or `1`, `arg2` or `2` and so on; the
-    outcome is `result`; what a call changed is addressed by the changed thing's name.
+    outcome is `result`; an effect is addressed by the name of what changed.
     """
     root, steps = _split(call, text.strip())
     return locate_mark(call, Mark(root, steps), input_side=input_side)
@@ -234,7 +234,7 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
 
 def locate_mark(call: Call, mark: Mark, *, input_side: bool) -> MarkedPart:
     """Find the part that a mark addresses, as `find_mark` does."""
-    call = unshared(call)
+    call = expand_shared(call)
     root = _root_value(call, mark.root, input_side)
     if root is None:
         raise UsageError(f"there is no {mark.root} here; there is {', '.join(roots(call))}")
@@ -297,8 +297,8 @@ def _listed(values: tuple[Value, ...]) -> Value:
 _DEEPEST = 300
 
 
-def unshared(call: Call) -> Call:
-    """The call with each value in full wherever it occurs, but inside itself.
+def expand_shared(call: Call) -> Call:
+    """The call with each shared value written in full wherever it occurs, except inside itself.
 
     A tracer writes a value once and then refers to it, as it was on entry or as it is on exit.
     """
@@ -330,8 +330,7 @@ def unshared(call: Call) -> Call:
 
 
 def whole_value(value: Value) -> Value:
-    """A value that stands by itself, with each part in full wherever it occurs, but inside
-    itself."""
+    """A value with each shared part written in full wherever it occurs, except inside itself."""
     if not any(part.kind is Kind.SHARED for _, part in value.paths()):
         return value
     return _Shared(_identified([value])).whole(value)
@@ -348,7 +347,7 @@ def _identified(values: list[Value]) -> dict[int, Value]:
 
 
 class _Shared:
-    """Puts values in the place of references to them, each once, so that the cost is linear."""
+    """Replaces references by the values that they refer to, each computed once, in linear time."""
 
     def __init__(self, values: dict[int, Value]) -> None:
         self._known = values

@@ -1,4 +1,4 @@
-"""The end of a search: which call is at fault, or what kept whence from knowing."""
+"""The result of a search: the call at fault, or why whence does not know it."""
 
 from __future__ import annotations
 

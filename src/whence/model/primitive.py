@@ -1,7 +1,7 @@
 """The operation that raised an exception: a piece of a call's own code that cannot be at fault.
 
-It is no call of the tree: nobody is ever asked about it and it is never blamed, so a place in the
-tree would only give all calls other numbers. It is told of with the call that it stands in.
+It is no call of the tree: nobody is asked about it and it is never blamed, so a place in the tree
+would only renumber all calls. It is reported with the call that contains it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Span = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """What raised in a call (`node`): its text, and what is known of the values that it was for.
+    """What raised in a call (`node`): its text, and the known values of its operands.
 
-    `operands` are named by their texts; one whose value nobody knows is not among them.
+    `operands` are named by their texts; those with unknown values are left out.
     """
 
     node: int
@@ -34,7 +34,7 @@ class Primitive:
 @dataclass(frozen=True, slots=True)
 class WorkedOut:
     """What is known of the moment in which a call raised: its variables, and the values of the
-    expressions that the statement had worked out, by where they stand."""
+    expressions that the statement had evaluated, by their spans."""
 
     variables: Mapping[str, Value] = field(default_factory=dict)
     parts: Mapping[Span, Value] = field(default_factory=dict)

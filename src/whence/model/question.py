@@ -1,4 +1,4 @@
-"""A question to somebody who may know the answer."""
+"""A question to a person or an oracle."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What is wrong about a run, as its user sees it before a single call was judged.
+"""What is wrong about a run, as its user sees it before any call is judged.
 
-A symptom comes from the command line (`--wrong`), from a person who was asked, or from a test that
-failed. It speaks of what anybody can see: an exception, a line of output, a result, an operand of
-an assertion. What it means for a session, which calls it calls wrong, is worked out elsewhere.
+A symptom comes from the command line (`--wrong`), from a person who was asked, or from a failed
+test. It names what anybody can see: an exception, a line of output, a result, an operand of an
+assertion. Which calls are wrong because of it is decided elsewhere.
 
-Symptoms are kept beside recordings, as JSON; what is read from there is checked, never run.
+Symptoms are stored beside recordings, as JSON; what is read from there is checked, never executed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from whence.errors import UsageError, WhenceError
 
 SYMPTOM = "symptom"
-"""Who is named as the giver of the answers that follow from one."""
+"""The name under which answers that follow from a symptom are given."""
 
 
 class SymptomKind(Enum):
@@ -30,23 +30,23 @@ class SymptomKind(Enum):
     """What was printed; `Symptom.line` says which line of it, counted from 1, if that is known, and
     `Symptom.expression` which words of that line."""
     ASSERTION = "assertion"
-    """`Symptom.assertion` tells which, and its operands."""
+    """`Symptom.assertion` says which one, and has its operands."""
     EXPRESSION = "expression"
-    """A part of what the call gave back or changed: `Symptom.expression` is the text of a mark."""
+    """A part of what the call returned or changed: `Symptom.expression` is the text of a mark."""
     NOT_ENDED = "not ended"
-    """It was stopped, and should have ended before."""
+    """The run was stopped because it did not end."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssertionOperand:
-    """A side of an assertion: its expression, as it is written, and its value, as it was shown."""
+    """A side of an assertion: its expression as written, and its value as shown."""
 
     expression: str
     value: str = ""
     span: tuple[int, int, int, int] | None = None
-    """Where it stands in the file, as `ast` counts: line, column, last line, column after it."""
+    """Its span in the file, as `ast` counts: line, column, last line, column after it."""
     wrong: bool | None = None
-    """Whether it is what is wrong, if that was said."""
+    """Whether the user said that it is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class FailedAssertion:
     line: int
     operands: tuple[AssertionOperand, ...] = ()
     detail: tuple[str, ...] = ()
-    """The lines in which the tests' own tool explains the failure."""
+    """The lines in which the test framework explains the failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _NAMED = {
 
 
 def to_json(symptom: Symptom) -> dict[str, Any]:
-    """The symptom as JSON has it; what is not known is left out."""
+    """The symptom as a JSON object; unknown fields are left out."""
     record: dict[str, Any] = {"kind": symptom.kind.value}
     if symptom.function:
         record["function"] = symptom.function
@@ -130,7 +130,7 @@ def _operand_to_json(operand: AssertionOperand) -> dict[str, Any]:
 
 
 def from_json(record: object) -> Symptom:
-    """The symptom that `to_json` wrote; `WhenceError` if it is none."""
+    """The symptom that `to_json` wrote; `WhenceError` if it is not one."""
     fields = _object(record)
     try:
         kind = SymptomKind(fields.get("kind"))

@@ -1,7 +1,7 @@
-"""What becomes of a run if something else comes of one of its calls.
+"""What happens to a run if some calls return other values.
 
-It is a check of the cause, and not only of the place: a call that gave something wrong need not be
-why the run went wrong.
+This checks the cause, not only the place: a call with a wrong result need not be why the run went
+wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENDLESS = "it does not end"
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """A line of the output, counted from 1, as it was and as it is then."""
+    """A line of the output, counted from 1, before and after the change."""
 
     number: int
     before: str
@@ -27,7 +27,7 @@ class ChangedLine:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How the run ended and how it ends then (empty: by itself), and what it prints then."""
+    """How the run ended before and after the change (empty: normally), and what changed."""
 
     ended: str
     ends: str
@@ -35,18 +35,18 @@ class Trial:
 
     @property
     def helps(self) -> bool | None:
-        """Whether the symptom goes away; None where that is for a person to see.
+        """Whether the symptom goes away; None if a person must judge that.
 
-        An exception, or that it does not end, is seen to go. Of an output that changes it is not
-        known what it should be.
+        An exception or an endless run visibly goes away. What a changed output should be is
+        unknown.
         """
         if self.ended:
             return not self.ends
         return False if self.ends or not self.lines else None
 
 
-def compared(before: Call, after: Call) -> Trial:
-    """Two runs as a whole."""
+def compare_runs(before: Call, after: Call) -> Trial:
+    """The differences between two runs."""
     texts = enumerate(zip_longest(before.output, after.output, fillvalue=_NO_LINE), 1)
     changed = tuple(ChangedLine(n, one, other) for n, (one, other) in texts if one != other)
     ended, ends = _end(before), _end(after)

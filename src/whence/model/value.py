@@ -59,7 +59,7 @@ class Value:
     identity: int | None = None
 
     def part(self, steps: Steps) -> Value:
-        """The part that a path leads to. A step that selects nothing is a `UsageError`."""
+        """The part that a path leads to; `UsageError` if a step selects nothing."""
         value = self
         for step in steps:
             value = value._select(step)
@@ -95,7 +95,7 @@ class Value:
         return next(value for name, value in self.parts if name == own)
 
     def _text(self) -> str | None:
-        """The text that this is, if it is one and known in full."""
+        """The text that this value is, if it is one and known in full."""
         if self.kind is not Kind.ATOM or self.text[:1] not in _QUOTES:
             return None
         try:
@@ -155,7 +155,7 @@ def names_code(value: Value) -> bool:
 
 
 def is_opaque(value: Value) -> bool:
-    """Whether only the type of a value is known: what is inside of it cannot be seen."""
+    """Whether only the type of a value is known."""
     text = value.text
     return (
         value.kind is Kind.ATOM
@@ -166,7 +166,7 @@ def is_opaque(value: Value) -> bool:
 
 
 def is_cut(value: Value) -> bool:
-    """Whether less is known of a value than there was, its parts apart."""
+    """Whether the value itself, apart from its parts, was cut off."""
     if value.omitted > 0 or value.kind is not Kind.ATOM:
         return value.omitted > 0
     is_text = value.text.lstrip("bruf")[:1] in ("'", '"')
@@ -184,8 +184,8 @@ def show(value: Value, limits: Limits = Limits()) -> str:
 _CUT_OFF = re.compile(r"…([\d,]+) more\Z")
 
 
-def folded(text: str, most: int) -> str:
-    """A text of about that length, the middle of a longer one left out and counted."""
+def fold_text(text: str, most: int) -> str:
+    """A text of about this length; the middle of a longer one is left out and counted."""
     if len(text) <= most:
         return text
     cut = _CUT_OFF.search(text)
@@ -199,7 +199,7 @@ def folded(text: str, most: int) -> str:
 def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
     """Append the value's text and return the room that is left, negative when it ran out."""
     if value.kind is Kind.ATOM:
-        text = folded(value.text, limits.text)
+        text = fold_text(value.text, limits.text)
         out.append(text)
         return room - len(text)
     if value.kind is Kind.SHARED:
@@ -221,14 +221,14 @@ def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) 
 
 
 def _is_small(value: Value) -> bool:
-    """Whether it is a pair or the like, shorter than what would say that it was left out."""
+    """Whether a value is so small, like a pair, that an ellipsis would not be shorter."""
     atoms = [part.text for _, part in value.parts if part.kind is Kind.ATOM]
     few = len(value.parts) <= _FEW and len(atoms) == len(value.parts)
     return few and value.kind is not Kind.OBJECT and sum(map(len, atoms)) <= _SHORT
 
 
 def _telling(value: Value) -> str:
-    """What stands for the parts of a value that is not opened: a text that tells which it is."""
+    """What is shown for the parts of a value that is not opened: a text that identifies it."""
     for _, part in value.parts:
         is_text = part.kind is Kind.ATOM and part.text[:1] in _QUOTES
         if value.kind is Kind.OBJECT and is_text and 2 < len(part.text) <= _SHORT * 2:
@@ -237,7 +237,7 @@ def _telling(value: Value) -> str:
 
 
 def brackets(value: Value) -> tuple[str, str]:
-    """What stands around a value's parts; a kind of dict or set is written with their braces."""
+    """The brackets around a value's parts; a kind of dict or set is written with their braces."""
     first = value.parts[0][0] if value.parts else ""
     if value.kind is Kind.OBJECT and first.startswith("["):
         plain = all(step.startswith("[") for step, _ in value.parts)
@@ -271,7 +271,7 @@ def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[
 
 
 def label_of(kind: Kind, step: str, index: int) -> str:
-    """What is written before a part; an object's items have a key where that is not their place."""
+    """What is written before a part: a name, or a key if that is not its index."""
     if kind is Kind.OBJECT and step.startswith("."):
         return f"{step[1:]}="
     if kind is Kind.DICT or (kind is Kind.OBJECT and step != f"[{index}]"):
@@ -280,11 +280,11 @@ def label_of(kind: Kind, step: str, index: int) -> str:
 
 
 TEXT_PART = re.compile(r"\[(\d+):(\d+)\]")
-"""A step to some letters of a text, from one place to another."""
+"""A step to some letters of a text, from one index to another."""
 
 
 def _span(text: str, step: str) -> str:
-    """The step to some letters of a text, which are named by their places or as they are."""
+    """The step to some letters of a text, which are given by their indices or literally."""
     places = TEXT_PART.fullmatch(step)
     if places is not None and int(places[1]) < int(places[2]) <= len(text):
         return step

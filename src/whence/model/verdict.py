@@ -29,7 +29,8 @@ REMEMBERED = "remembered"
 """The oracle that repeats what persons said. After a rejected diagnosis it is not believed."""
 
 SAID_OUTSIDE = "the session before"
-"""Inside a call: whoever said it of the whole run, where it counts as it does there."""
+"""The giver of verdicts that a session inside a call takes over from the session about the whole
+run."""
 
 
 _EXCEPTION = re.compile(r"raises?\s+\S.*|[\w.]*(Error|Exception)\s*(\(.*\))?", re.DOTALL)
@@ -37,10 +38,11 @@ _EXCEPTION = re.compile(r"raises?\s+\S.*|[\w.]*(Error|Exception)\s*(\(.*\))?", r
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A verdict on one call. `node` is the call's stable id, not its place in the tree.
+    """A verdict on one call. `node` is the call's id, not its position.
 
-    `expected` is what the marked part should have been, or without a mark the outcome: as it was
-    typed, so an expression of the program's language or words. `reason` is why an oracle says so.
+    `expected` is what the marked part, or without a mark the outcome, should have been: as typed,
+    so it is an expression of the program's language or free text. `reason` is why an oracle says
+    so.
     """
 
     node: int
@@ -52,14 +54,14 @@ class Answer:
 
     @property
     def expects_exception(self) -> bool:
-        """Whether it says that the call should have raised one, as far as its name tells."""
+        """Whether it says that the call should have raised an exception, judging by the text."""
         is_outcome = self.mark is None and self.expected is not None
         return is_outcome and _EXCEPTION.fullmatch((self.expected or "").strip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an oracle says of a call, where a verdict alone does not say it all."""
+    """An oracle's verdict with its reason, mark or expected value."""
 
     verdict: Verdict
     reason: str = ""
@@ -77,7 +79,7 @@ class TrustScope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Code that cannot be at fault itself; what it calls is searched all the same."""
+    """Code that cannot be at fault itself; what it calls is still searched."""
 
     scope: TrustScope
     name: str

@@ -95,7 +95,7 @@ def as_dictionary(call: Call) -> dict[str, Any]:
 
 
 def plain(value: Value) -> Any:
-    """A value in plain Python: what has no counterpart is a dictionary that says what it is."""
+    """A value in plain Python; one without a counterpart becomes a dictionary that describes it."""
     parts = [plain(part) for _, part in value.parts]
     names = [step for step, _ in value.parts]
     if value.kind is Kind.ATOM:
@@ -118,7 +118,7 @@ def plain(value: Value) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """The number, text or constant that an atom is written as; else its writing."""
+    """The number, text or constant that an atom denotes; else its text."""
     with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return ast.literal_eval(text)
     return {"true": True, "false": False, "null": None}.get(text, text)

@@ -19,7 +19,7 @@ from whence.report.changes import afterwards, changes
 from whence.report.findings import NOT_ASKED, Findings, Passed
 from whence.report.source import Block, Sources, attentive
 from whence.session.state import State, expectations
-from whence.tree.cycles import Cycle, find_cycle, told
+from whence.tree.cycles import Cycle, describe_cycle, find_cycle
 from whence.tree.readable_call import function_at, readable_call
 
 CALLEES_SHOWN = 8
@@ -114,7 +114,7 @@ def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findi
         sentences = [f"Nobody could judge it, but {diagnosis.reason}."]
     cycle = find_cycle(tree) if diagnosis.kind in _ENDLESS else None
     if cycle is not None and _is_part(state, node, cycle):
-        sentences.append(told(tree, cycle))
+        sentences.append(describe_cycle(tree, cycle))
     if diagnosis.group:
         sentences.append(
             "Only the rule is certain: the fault shows in this call or in one of "

@@ -16,7 +16,7 @@ from whence.model.call import (
     Mark,
     MarkedPart,
     OutcomeKind,
-    unshared,
+    expand_shared,
 )
 from whence.model.primitive import Primitive, RaisingOperand, RaisingOperation, WorkedOut
 from whence.model.value import Kind, Value, names_code
@@ -44,7 +44,7 @@ def primitive(
     done = sources.raising(call)
     if done is None:
         return None
-    call = unshared(call)
+    call = expand_shared(call)
     known = (each for operand in done.operands for each in _values(call, done, operand, learned))
     values = {each.name: each for each in known}
     is_whole = all(each.text in values for each in done.operands)

@@ -51,7 +51,7 @@ class _Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class InstanceTable:
     """The retained instances in the order in which they are shown, the top first."""
 
     rows: tuple[CallInstance, ...]
@@ -59,7 +59,7 @@ class Table:
     """How many calls of the function there was no room for."""
 
 
-def retained(suspects: SearchSpace, function: int) -> Table:
+def retained_instances(suspects: SearchSpace, function: int) -> InstanceTable:
     """All instances of a function below the top."""
     columns = suspects.columns
     top = _Cell(suspects.top, 0, frozen=False)
@@ -87,7 +87,7 @@ def retained(suspects: SearchSpace, function: int) -> Table:
             over = int(columns.end[position])
         else:
             inside.append(cell)
-    return Table(tuple(_rows(top)), left_out)
+    return InstanceTable(tuple(_rows(top)), left_out)
 
 
 def _rows(top: _Cell) -> Iterator[CallInstance]:

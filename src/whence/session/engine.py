@@ -25,6 +25,7 @@ from whence.session.events import (
     Exhausted,
     Expand,
     Expanded,
+    MarkTraced,
     NotExpandable,
     OracleTurned,
     Outcome,
@@ -36,7 +37,6 @@ from whence.session.events import (
     Started,
     StrategyChosen,
     SwitchTurned,
-    Traced,
     TrustGiven,
     TrustWithdrawn,
     Undone,
@@ -53,7 +53,7 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
 
 
 def expansion(state: State, request: Expand) -> Event:
-    """What a loop answers to a request for more of the tree."""
+    """The event that answers a request to expand the tree: `Expanded` or `NotExpandable`."""
     try:
         tree = _with_room(state, request.node)
         return Expanded(tree.expand(tree.position(request.node), request.levels))
@@ -84,7 +84,7 @@ def apply(state: State, event: Event) -> State:
             return state.grown(tree)
         case NotExpandable(node, reason):
             return replace(state, not_expandable={**state.not_expandable, node: reason})
-        case Traced(answer):
+        case MarkTraced(answer):
             return replace(state, traced=state.traced | {answer})
         case Answered(answers):
             state = state.with_facts(_changed(state, event))
@@ -150,16 +150,15 @@ def _changed(state: State, event: Event) -> Facts:
 
 
 def _compared(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
-    """The facts with these answers alone, each compared anew with those before it."""
+    """The facts with these answers alone, each checked again against those before it."""
     return _with_answers(state, replace(facts, answers=()), answers, again=True)
 
 
 def _with_answers(
     state: State, facts: Facts, answers: tuple[Answer, ...], *, again: bool = False
 ) -> Facts:
-    """The facts with more answers; `again`: those that were accepted before, of which one that
-    leaves a call open that was judged meanwhile says nothing any more.
-    """
+    """The facts with more answers. `again`: they were accepted before, so one that skips a call
+    which has been judged meanwhile is dropped instead of refused."""
     for number, answer in enumerate(answers, 1):
         _check_mark(state, answer)
         earlier = earlier_answers(state.tree, facts, answer.node)
@@ -180,7 +179,7 @@ def _with_answers(
 
 
 def _check_mark(state: State, answer: Answer) -> None:
-    """A mark that leads nowhere is refused before it can do harm."""
+    """Refuse a mark that addresses nothing."""
     if answer.mark is None:
         return
     if answer.verdict not in (Verdict.WRONG, Verdict.INADMISSIBLE):
@@ -225,7 +224,7 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
         answers = (*facts.answers, *waiting)
     else:
         answers = (*_without(state, facts, earlier.node), later, *waiting)
-    # All of them: there may be more contradictions, if a switch was turned in between.
+    # Check all of them: there may be more contradictions if a switch was turned in between.
     return _compared(state, facts, answers)
 
 

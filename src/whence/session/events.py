@@ -14,7 +14,7 @@ from whence.ports import Tree
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The session begins or goes on: nothing new is known."""
+    """The session begins or resumes: nothing new is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class TrustGiven:
-    """Some code is not to be blamed."""
+    """Some code must not be blamed."""
 
     trust: Trust
 
@@ -47,7 +47,7 @@ class StrategyChosen:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTurned:
-    """One of the switches that work with every strategy."""
+    """One of the switches that work with every strategy is turned."""
 
     name: str
     on: bool
@@ -55,7 +55,7 @@ class SwitchTurned:
 
 @dataclass(frozen=True, slots=True)
 class OracleTurned:
-    """An oracle is not believed any more, nor what it said; or it may be asked again."""
+    """An oracle is turned off, which withdraws its answers, or on again."""
 
     name: str
     on: bool
@@ -63,17 +63,17 @@ class OracleTurned:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """All that the command line asked for was said: undo goes back to here and no further."""
+    """All that the command line asked for was applied: undo goes back to here and no further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Take back the last thing that was said."""
+    """The last event is taken back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redone:
-    """Say again what was taken back."""
+    """What was taken back holds again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,13 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The diagnosis is not believed: ask again, with the earlier answers as defaults."""
+    """The diagnosis is not believed: questions are asked again, with the earlier answers as
+    defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestSearched:
-    """The top was right, yet its calls are to be searched."""
+    """The top was judged right, yet its callees are to be searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +103,14 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class NotExpandable:
-    """The calls below an implicit call are not to be had, for this reason."""
+    """The calls below an implicit call cannot be had, for this reason."""
 
     node: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class MarkTraced:
     """The loop followed the mark of an answer or gave it up: the provenance has the result."""
 
     answer: Answer
@@ -131,7 +132,7 @@ Event = (
     | RestSearched
     | Expanded
     | NotExpandable
-    | Traced
+    | MarkTraced
 )
 
 # --- what the session asks for -----------------------------------------------------------------

@@ -28,11 +28,11 @@ from whence.tree.weights import questions_left
 EXPAND_LEVELS = 3
 CALLEES_NAMED = 1000
 _MOST_WEIGHED = 200
-"""Of more calls it is not found out who cannot be at fault."""
+"""Among more calls than this, oracles are not asked which of them cannot be at fault."""
 
 
 def react(state: State) -> Outcome:
-    """What the session needs next: an answer, more of the tree, a decision; or that it is over."""
+    """What the session needs next: an answer, more of the tree, a decision; or the end."""
     if state.facts.clash is None and state.options.trace_marks:
         for answer in state.facts.answers:
             if answer.mark is not None and answer not in state.traced:
@@ -41,7 +41,7 @@ def react(state: State) -> Outcome:
 
 
 def react_to_traced(state: State) -> Outcome:
-    """What the session needs next, with what the provenance knows of the marks already."""
+    """The same, without asking for marks to be traced."""
     if state.facts.clash is not None:
         clash = state.facts.clash
         return Revise(clash.earlier, clash.later, clash.why)
@@ -62,7 +62,7 @@ def react_to_traced(state: State) -> Outcome:
 
 
 def hidden_origin(state: State) -> int | None:
-    """The call that has to be looked into to say where a marked part came from, if there is one."""
+    """The implicit call to expand for the origin of a marked part, if there is one."""
     for judged in state.space().history:
         below = None if judged.origin is None else judged.origin.below
         if below is not None and below not in state.not_expandable:
@@ -96,7 +96,7 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
 
 
 def _ask_top(state: State, space: SearchSpace) -> Ask | None:
-    """Before the top is blamed, somebody must have said that it is wrong."""
+    """The question about the top, if nobody has called it wrong: it is not blamed before that."""
     needed = space.top_is_open and state.options.confirm_top
     if not needed or space.skips(space.top) > 1 or space.is_trusted(space.top):
         return None
@@ -132,7 +132,7 @@ def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
 
 
 def _one_rule_is_left(state: State, space: SearchSpace) -> bool:
-    """Whether the single-rule stop applies. What is not in the tree may have any rule."""
+    """Whether the single-rule stop applies. Calls that are not in the tree may have any rule."""
     return (
         state.facts.switches.single_rule
         and not space.top_is_acquitted
@@ -147,10 +147,10 @@ def _one_rule_is_left(state: State, space: SearchSpace) -> bool:
 
 
 def _implicit_top(state: State, space: SearchSpace) -> Outcome:
-    """Look into the top, whose callees are not in the tree, once it is worth it."""
+    """Expand an implicit top, once asking about it leads no further."""
     node = state.tree.id(space.top)
     is_gone = node in state.not_expandable
-    # One who could not judge the top may be able to judge what it called, if that is to be had.
+    # Somebody who could not judge the top may be able to judge its callees, if they can be had.
     if not space.skips(space.top) or is_gone:
         asked = _ask_top(state, space)
         if asked is not None:
@@ -161,7 +161,7 @@ def _implicit_top(state: State, space: SearchSpace) -> Outcome:
 
 
 def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
-    """Look into what is not in the tree yet, then say how far the answers lead."""
+    """Expand what is not in the tree yet, then say how far the answers lead."""
     hidden = space.unseen()
     for position in hidden:
         node = state.tree.id(int(position))
@@ -186,7 +186,7 @@ def _nothing_to_ask(state: State, space: SearchSpace) -> Outcome:
 
 
 def _below_unrecorded(state: State, space: SearchSpace, hidden: int) -> Outcome:
-    """All that is left is the top's own code and what lies below a call that was not recorded."""
+    """Only the top's own code and what lies below an unrecorded call is left."""
     why = state.not_expandable[state.tree.id(hidden)]
     top = state.tree.id(space.top)
     if space.top_is_acquitted:
@@ -201,13 +201,13 @@ def _below_unrecorded(state: State, space: SearchSpace, hidden: int) -> Outcome:
 
 
 def _trusted_top(state: State, space: SearchSpace) -> Outcome:
-    """A trusted call is wrong and all that it called is right: both cannot hold."""
+    """A trusted call is wrong although all that it called is right: both cannot hold."""
     top = state.tree.id(space.top)
     trust = _trust_of(state, space.top)
     answer = next(iter(earlier_answers(state.tree, state.facts, top)), None)
     if trust is not None and answer is not None:
         why = "a trusted call is wrong although all that it called is right"
-        # What was said of an equal call holds for this one, which is the one that is meant.
+        # An answer about an equal call holds for this one, and this one is meant.
         return Revise(trust, replace(answer, node=top), why)
     cure = "withdraw that trust" if trust is not None else "trust it less in the tree file"
     reason = (
@@ -262,13 +262,13 @@ def _kind(state: State, position: int) -> FaultKind:
     return FaultKind.DID_NOT_RAISE if any(answer.expects_exception for answer in answers) else kind
 
 
-def narrowed(
+def narrow_diagnosis(
     state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]
 ) -> Diagnosis:
-    """What is left of a diagnosis if some calls cannot be at fault, whatever was said of them.
+    """A diagnosis without the calls that cannot be at fault, whatever was said of them.
 
     The fault is in one of the candidates. If only one of them can be at fault, it is; if all that
-    can are of one function, that one is.
+    can are calls of one function, that function is.
     """
     is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
     nodes = (diagnosis.node,) if is_found else diagnosis.candidates
@@ -296,18 +296,18 @@ def narrowed(
 
 
 def only_suspect(state: State, acquitted: Callable[[int], str | None]) -> Diagnosis | None:
-    """The call at fault, if all others that are left cannot be: then nobody needs to be asked."""
+    """The call at fault, if no other call that is left can be: then no question is needed."""
     space = state.space()
     nodes = left_to_blame(state, _MOST_WEIGHED + 1)
     if space.top_is_open or len(nodes) > _MOST_WEIGHED or len(space.unseen()):
         return None
-    diagnosis = narrowed(state, Diagnosis(Status.CANDIDATES, candidates=nodes), acquitted)
+    diagnosis = narrow_diagnosis(state, Diagnosis(Status.CANDIDATES, candidates=nodes), acquitted)
     is_one = diagnosis.status is Status.FOUND and not diagnosis.group
     return diagnosis if is_one else None
 
 
 def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
-    """The ids of the calls that can be at fault as things stand, the first `most` of them."""
+    """The ids of the calls that can be at fault now, at most the first `most` of them."""
     space = state.space()
     below = space.left()[:most]
     if space.top_is_acquitted or space.is_trusted(space.top):

@@ -1,9 +1,9 @@
-"""The state of a session: what was said, and what was said before that.
+"""The state of a session: the facts that hold, and those that held before.
 
-A `State` never changes; every event gives another one. `Facts` are all that the answers amount
-to, so undo is going back to earlier facts and a session can be replayed from its events. The
-search space that the facts imply is large, so it is kept beside the state and advanced when the
-facts have only grown (`SpaceCache`): a cache, which no result depends on.
+A `State` never changes; every event gives another one. `Facts` are all that the answers amount to,
+so undo goes back to earlier facts, and a session can be replayed from its events. The search space
+that the facts imply is large, so it is kept beside the state and advanced when the facts have only
+grown (`SpaceCache`): a cache on which no result depends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _OUTCOMES = (RESULT, RAISED)
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two statements that cannot both hold; `waiting` answers were given along with the later."""
+    """Two statements that cannot both hold. `waiting` answers were given together with the later
+    one."""
 
     earlier: Answer | Trust
     later: Answer
@@ -37,7 +38,7 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that was said and still stands."""
+    """Everything that was said and still holds."""
 
     answers: tuple[Answer, ...] = ()
     trusts: tuple[Trust, ...] = ()
@@ -53,22 +54,22 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a session treats its top.
+    """How a session treats its top and its tree.
 
-    `ask_top`: None leaves it to the strategy whether the top is asked about. `confirm_top`: the
+    `ask_top`: whether the top is asked about; None leaves it to the strategy. `confirm_top`: the
     top is not blamed before somebody has said that it is wrong.
     """
 
     ask_top: bool | None = None
     confirm_top: bool = True
     trace_marks: bool = False
-    """Whether the loop is asked to trace each mark before the search goes on."""
+    """Whether the loop must trace each mark before the search goes on."""
     held: int = 1_000_000
-    """A tree of more calls than this gives up what can come to light again and is not needed."""
+    """A tree with more calls than this drops what is not needed and can be materialized again."""
 
 
 class SpaceCache:
-    """The last search space that was computed, and for what."""
+    """The last search space that was computed, and what it was computed from."""
 
     def __init__(self) -> None:
         self._key: object = None
@@ -77,11 +78,11 @@ class SpaceCache:
         self._origins: dict[Answer, Judged] = {}
 
     def space(self, state: State) -> SearchSpace:
-        """The space for a state: the kept one with new answers applied, or a new one."""
+        """The space for a state: the cached one with new answers applied, or a new one."""
         facts = state.facts
         key = (id(state.tree), facts.trusts, facts.switches, facts.rest)
         applied = len(self._answers)
-        # Taken out while it changes: if an answer cannot be applied, half a change is not kept.
+        # Removed while it changes: if an answer cannot be applied, no half-changed space is kept.
         space, self._space = self._space, None
         if space is None or key != self._key or facts.answers[:applied] != self._answers:
             if key != self._key:
@@ -110,22 +111,23 @@ class SpaceCache:
             part = locate_mark(call, answer.mark, input_side=inadmissible)
             origin = state.provenance.origin(answer.node, part)
             influence = state.provenance.influence(answer.node, part)
-            # Of an exception nothing is lacking: it should not have been raised.
+            # An exception lacks nothing: it should not have been raised.
             is_raised = call.outcome.kind is OutcomeKind.RAISED and answer.mark.root in _OUTCOMES
             holds_others = part.value.kind is not Kind.ATOM and not is_raised
             judged = Judged(position, answer.verdict, origin, influence, holds_others)
             if origin.node is None and influence is None:
-                return judged  # more may be known when it is said again
+                return judged  # the provenance may know more later
             self._origins[answer] = judged
         return self._origins[answer]
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What undo goes back to. The tree as well: a larger one might lead to another question.
+    """What undo goes back to, the tree included, because a larger one might lead to another
+    question.
 
-    None: that was too large to be held, and the present one takes its place. It has all the calls
-    that anything was said of.
+    Without a tree: that one was too large to keep, and the current one replaces it. It has all
+    calls that were mentioned.
     """
 
     facts: Facts
@@ -135,7 +137,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class State:
-    """A session at one moment."""
+    """A session at one moment. It never changes."""
 
     tree: Tree
     provenance: Provenance | None = None
@@ -144,9 +146,9 @@ class State:
     past: tuple[Moment, ...] = ()
     future: tuple[Moment, ...] = ()
     not_expandable: Mapping[int, str] = field(default_factory=dict)
-    """Calls whose callees are not to be had, and why."""
+    """Calls whose callees cannot be had, and why."""
     traced: frozenset[Answer] = frozenset()
-    """The answers whose marks were traced, or given up."""
+    """The answers whose marks were traced or given up."""
     prior: Prior | None = None
     graph: CallGraph | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
@@ -156,11 +158,11 @@ class State:
         return replace(self, facts=facts, past=(*self.past, self.now()), future=())
 
     def now(self) -> Moment:
-        """What undo would have to come back to."""
+        """What undo comes back to later."""
         return Moment(self.facts, self.tree, self.provenance)
 
     def at(self, moment: Moment, past: tuple[Moment, ...], future: tuple[Moment, ...]) -> State:
-        """The state as it was at a moment, with what lies before and after it."""
+        """The state at another moment, with the moments before and after it."""
         return replace(
             self,
             facts=moment.facts,
@@ -171,10 +173,11 @@ class State:
         )
 
     def grown(self, tree: Tree) -> State:
-        """The state with a tree in which more has come to light, and less of those before it."""
+        """The state with an expanded tree. Trees of earlier moments are dropped if they are too
+        large."""
         provenance, held = self.provenance, {id(tree): len(tree.columns)}
         past = list(self.past)
-        for index in range(len(past) - 2, -1, -1):  # the last one is held in any case
+        for index in range(len(past) - 2, -1, -1):  # the last one is always kept
             before = past[index].tree
             if before is not None:
                 held[id(before)] = len(before.columns)
@@ -185,7 +188,7 @@ class State:
         )
 
     def mentioned(self) -> set[int]:
-        """The ids of all calls that anything was said of, or that undo would come back to."""
+        """The ids of all calls that were mentioned, here or where undo or redo leads."""
         nodes: set[int] = set()
         for facts in (self.facts, *(moment.facts for moment in (*self.past, *self.future))):
             nodes.update(answer.node for answer in (*facts.answers, *facts.defaults))
@@ -221,14 +224,14 @@ def trusted_functions(tree: Tree, trusts: Sequence[Trust]) -> set[int]:
 
 
 def expectations(state: State, node: int) -> list[Answer]:
-    """The answers that say what this call, or one with an equal equation, should have given."""
+    """The answers that say what this call, or one with an equal equation, should have returned."""
     answers = earlier_answers(state.tree, state.facts, node)
     return [answer for answer in answers if answer.expected is not None]
 
 
 def earlier_answers(tree: Tree, facts: Facts, node: int) -> list[Answer]:
-    """The definite answers that were given about this call or one with an equal equation."""
-    tree.position(node)  # a call that is not there is refused
+    """The definite answers about this call or one with an equal equation."""
+    tree.position(node)  # refuses an unknown id
     definite = [answer for answer in facts.answers if answer.verdict is not Verdict.UNKNOWN]
     if not facts.switches.duplicates:
         return [answer for answer in definite if answer.node == node]

@@ -20,7 +20,7 @@ from whence.ports import Tree
 from whence.slicing.art import parent
 from whence.slicing.art_slice import influencing
 from whence.slicing.art_tree import ArtTree, is_primitive
-from whence.slicing.art_value import applied
+from whence.slicing.art_value import application_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ArtProvenance:
     # --- the port ------------------------------------------------------------------------------
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
-        """The call that made the marked part, with the way from it to the marked call."""
+        """The call that made the marked part, with the chain from it to the marked call."""
         marked = self.find(node, part)
         if isinstance(marked, str):
             return Origin(None, unknown=marked)
@@ -85,7 +85,7 @@ class ArtProvenance:
         return None if isinstance(marked, str) else (marked.m, marked.node)
 
     def find(self, node: int, part: MarkedPart) -> MarkedNode | str:
-        """The marked part in the graph, or why it is not to be found."""
+        """The marked part in the graph, or why it cannot be found."""
         tree, mark = self.art_tree, part.mark
         art, redex = tree.art, tree.art_node.get(node)
         if redex is None:
@@ -116,7 +116,7 @@ class ArtProvenance:
         return self.art_tree.nearest_call(node)
 
     def _way(self, first: int, last: int) -> Iterator[int]:
-        """The calls on the way through the tree from one to the other, both included."""
+        """The calls on the path through the tree from one to the other, both included."""
         tree = self.art_tree.tree
         parents, depth = tree.columns.parent, tree.columns.depth
         here, there = tree.position(first), tree.position(last)
@@ -159,14 +159,14 @@ class ArtProvenance:
         return holders
 
     def _expression(self, maker: str | None) -> str:
-        """What was evaluated to make the part, as far as the graph shows it."""
+        """The expression that made the part, as far as the graph shows it."""
         art, values = self.art_tree.art, self.art_tree.values
         if maker is None or not art.reduced(maker):
             return art.start_term
         if is_primitive(art, maker):
             symbol, arguments = values.redex(maker)
             return values.shortened(
-                applied(symbol, [values.value(argument)[0] for argument in arguments])
+                application_text(symbol, [values.value(argument)[0] for argument in arguments])
             )
         number = self.art_tree.call_id[maker]
         tree = self.art_tree.tree

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from whence.errors import CannotExpand, WhenceError
 from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
 from whence.slicing.art import Art, Term, parent
-from whence.slicing.art_value import ArtValues, applied, written
+from whence.slicing.art_value import ArtValues, application_text, value_text
 from whence.tree.build import Rows, link
 from whence.tree.codec import encode_call, equation_digest
-from whence.tree.column_tree import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assemble_tree
 
 PRIMITIVE = "primitive"
 START_TERM = "start term"
@@ -109,7 +109,7 @@ def _callers(redexes: Sequence[str]) -> dict[str, str | None]:
 
 @dataclass(frozen=True)
 class _ArtSource:
-    """Puts the calls of a graph in words when they are looked at; a detail is a call's id."""
+    """Builds the calls of a graph when they are looked at; a detail is a call's id."""
 
     values: ArtValues
     art_node: Mapping[int, str]
@@ -134,13 +134,13 @@ class _ArtSource:
         if self.is_start(detail):
             left = values.art.start_term or START_TERM
         else:
-            left = applied(values.redex(node)[0], arguments)
+            left = application_text(values.redex(node)[0], arguments)
         call = Call(
             function=function,
             rule=rule,
             outcome=Outcome(OutcomeKind.RETURNED, result),
             arguments=tuple(Binding("", value) for value in arguments),
-            text=values.shortened(f"{left} = {written(result)}"),
+            text=values.shortened(f"{left} = {value_text(result)}"),
         )
         cut = any(was_cut for _, was_cut in shown)
         return call, tuple(values.art.val(node) for node in nodes) if cut else ()
@@ -208,7 +208,7 @@ class _Table:
 
     def tree(self) -> ColumnTree:
         """The tree of the rows."""
-        return assembled(link(self.rows), list(self.functions), list(self.rules), self.source)
+        return assemble_tree(link(self.rows), list(self.functions), list(self.rules), self.source)
 
 
 # --- rules -------------------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 """Values of an Augmented Redex Trail as questions show them, and the way back from a part.
 
 In the graph everything is a symbol or an application of two; a reader wants lists, tuples and
-terms. `Values` reads the graph in that shape, writes it in the program's notation, and walks from
-a node along a path of steps to the part that they lead to, which is how a mark finds its node.
+terms. `ArtValues` reads the graph in that shape, writes it in the program's notation, and walks
+from a node along a path of steps to a part, which is how a mark finds its node.
 
 Notation. `:` and `[]` make lists, `T2`, `T3`, … and `(,)` make tuples, any other application is a
 term. A call that was never reduced is `_`, which needs the function's arity: the number of
-arguments that its reductions took, or else of the patterns in its equation. Where neither is to
-be had, applications are shown as they stand. A list whose end is unevaluated is a term `:` of its
+arguments that its reductions took, or else of the patterns in its equation. Where neither is
+known, applications are shown as they are. A list whose end is unevaluated is a term `:` of its
 elements and its end, written `1:2:_`.
 
 Shared parts make values exponentially larger than their graph, and lists can be long, so values
-are cut (`Limits` below); a cut value says how much it left out, and `cut` says that it is one.
+are cut (`TermLimits` below); a cut value says how much it left out, and `cut` says that it is one.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class ArtValues:
     # --- from a part to its node ---------------------------------------------------------------
 
     def argument(self, node: str, index: int) -> tuple[list[str], str] | None:
-        """The way to an argument of a node that is taken as a redex, as in `part`."""
+        """The nodes on the way to an argument of a node that is taken as a redex, as in `part`."""
         count = len(self.redex(node)[1])
         if not 0 <= index < count:
             return None
@@ -188,7 +188,7 @@ class ArtValues:
 
     def text(self, node: str) -> str:
         """A node's value in the program's notation."""
-        return self.shortened(written(self.value(node)[0]))
+        return self.shortened(value_text(self.value(node)[0]))
 
     def shortened(self, text: str) -> str:
         """The text, cut to what a question can show."""
@@ -197,7 +197,7 @@ class ArtValues:
 
 @dataclass(slots=True)
 class _Builder:
-    """Builds one value within its limits. It recurs no deeper than `Limits.nesting`."""
+    """Builds one value within its limits. It recurs no deeper than `TermLimits.nesting`."""
 
     values: ArtValues
     room: int
@@ -226,24 +226,24 @@ class _Builder:
         return Value(shape.kind, text, tuple(parts), omitted)
 
 
-def written(value: Value, *, nested: bool = False) -> str:
+def value_text(value: Value, *, nested: bool = False) -> str:
     """A value in the program's notation; `nested` puts parentheses around what needs them."""
     if value.kind is Kind.ATOM:
         return f"({value.text})" if nested and _NEGATIVE.match(value.text) else value.text
     parts = [part for _, part in value.parts]
     if value.kind is Kind.TERM:
-        text = applied(value.text, parts, value.omitted)
+        text = application_text(value.text, parts, value.omitted)
         return f"({text})" if nested else text
-    inner = [written(part) for part in parts]
+    inner = [value_text(part) for part in parts]
     if value.omitted:
         inner.append(f"{ELLIPSIS}{value.omitted} more")
     opening, closing = ("[", "]") if value.kind is Kind.LIST else ("(", ")")
     return opening + ",".join(inner) + closing
 
 
-def applied(symbol: str, arguments: list[Value], omitted: int = 0) -> str:
+def application_text(symbol: str, arguments: list[Value], omitted: int = 0) -> str:
     """An application in the program's notation: operators between their two arguments."""
-    texts = [written(argument, nested=True) for argument in arguments]
+    texts = [value_text(argument, nested=True) for argument in arguments]
     if omitted:
         texts.append(f"{ELLIPSIS}{omitted} more")
     if symbol == _CONS and len(texts) >= 2:

@@ -66,7 +66,7 @@ class FileProvenance:
         )
 
     def grown(self, tree: Tree) -> FileProvenance:
-        """The same records, and those of the calls that came to light."""
+        """The same records, and those of the calls that were added."""
         return replace(self, tree=tree)
 
     def _record(self, node: int, part: MarkedPart) -> tuple[Record, bool] | None:
@@ -132,9 +132,9 @@ def _names(call: Call, part: MarkedPart) -> set[str]:
 
 
 def _on_same_side(record: Record, part: MarkedPart, call: Call) -> bool:
-    """Whether the record speaks of the part before the call or after it, as the mark does.
+    """Whether the record and the mark are about the same side: before the call or after it.
 
-    Only where the call changed its argument is there a difference; then the record must tell.
+    They differ only if the call changed its argument; then the record must say which.
     """
     is_input = record.get("input")
     if isinstance(is_input, bool):

@@ -1,11 +1,11 @@
-"""From the rows that a tracer wrote to the columns that a search reads.
+"""Turns the rows that a tracer wrote into the columns that a search reads.
 
 A tracer may write a call when it starts (callers first) or when it ends (callees first), so rows
-come in any order; only siblings stand in the order of their calls. This module finds each row's
+come in any order; only siblings are in the order of their calls. This module finds each row's
 parent, checks that the rows form one tree, and puts them in preorder.
 
-Cost: O(n log n) for arbitrary ids, O(n) for consecutive ones. No dictionary and no list of nodes
-is made, only arrays, so that ten million rows in any order fit in about a gigabyte.
+Cost: O(n log n) for arbitrary ids, O(n) for consecutive ones. It makes no dictionary and no list of
+nodes, only arrays, so that ten million rows in any order fit in about a gigabyte.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Entry = TypeVar("_Entry", bound=np.generic)
 
 
 class NotATree(Exception):
-    """The rows do not form one tree; `row` is where that shows."""
+    """The rows do not form one tree; `row` is where that was noticed."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
@@ -41,7 +41,7 @@ class NotATree(Exception):
 
 @dataclass(slots=True)
 class Rows:
-    """The calls in the order in which they were written. `detail` says where the rest is."""
+    """The calls in the order in which they were written. `details` locate the rest of each call."""
 
     ids: array[int] = field(default_factory=lambda: array("q"))
     parents: array[int] = field(default_factory=lambda: array("q"))
@@ -56,7 +56,7 @@ class Rows:
 
 
 def as_array(typecode: str, values: npt.NDArray[Any]) -> array[Any]:
-    """A column of rows from an array that is already there, copied once."""
+    """A column of rows from an existing array, copied once."""
     column = array(typecode)
     column.frombytes(np.ascontiguousarray(values.astype(typecode, copy=False)).view(np.uint8).data)
     return column
@@ -64,7 +64,7 @@ def as_array(typecode: str, values: npt.NDArray[Any]) -> array[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Rows as columns, with each position's id and place of detail."""
+    """Rows as columns, with the id and the detail of each position."""
 
     columns: Columns
     ids: Int64s
@@ -73,7 +73,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """Rows in preorder: which row stands where (None: as they came), and the tree's columns."""
+    """Rows in preorder: which row comes where (None: as they came), and the tree's columns."""
 
     order: Int32s | None
     parent: Int32s
@@ -82,13 +82,14 @@ class TreeShape:
 
 
 Arrange = Callable[[Int32s], TreeShape | None]
-"""A faster way to the shape of a tree, from each row's parent; None where it does not apply."""
+"""A faster way to compute the shape of a tree from each row's parent; None where it does not apply.
+"""
 
 
 def link(rows: Rows, arrange: Arrange | None = None) -> Linked:
     """Columns in preorder. Rows that do not form one tree raise `NotATree`.
 
-    Takes what is in the rows: they are empty afterwards, unless `NotATree` is raised.
+    Empties the rows, unless `NotATree` is raised.
     """
     ids = np.frombuffer(rows.ids, dtype=np.int64)
     if len(ids) == 0:
@@ -129,7 +130,7 @@ def link(rows: Rows, arrange: Arrange | None = None) -> Linked:
 
 
 def _check_weights(own: Floats) -> None:
-    """Strategies compare sums of weights, which have to be numbers."""
+    """Refuse weights that have no finite sum: strategies compare sums."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.sum(own))
     if not np.isfinite(total) or float(own.min()) < 0:
@@ -152,14 +153,14 @@ def subtree_sums(own: Floats, end: Int32s) -> Floats:
 
 
 def _shrunk(column: npt.NDArray[_Entry], value: float) -> npt.NDArray[_Entry]:
-    """The column, taking no memory if each entry is the value."""
+    """The column, without taking memory if all entries are this value."""
     if bool(np.all(column == value)):
         return np.broadcast_to(column.dtype.type(value), column.shape)
     return column
 
 
 def without_implicit(count: int) -> Bytes:
-    """The column of a tree in which every call is explicit, taking no memory."""
+    """The `implicit` column of a tree without implicit calls, which takes no memory."""
     return np.broadcast_to(np.uint8(0), (count,))
 
 

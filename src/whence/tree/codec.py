@@ -30,7 +30,7 @@ MAX_VALUES = 1_000_000
 
 
 class MalformedRecord(Exception):
-    """A piece of JSON is not what the format says; the text says what was expected."""
+    """A piece of JSON is not what the format says; the message says what was expected."""
 
 
 # One spelling for equal JSON.
@@ -89,7 +89,7 @@ def stable_digest(record: Mapping[str, Any]) -> str | None:
 
 
 def _equation_text(record: Mapping[str, Any]) -> tuple[str, int, bool]:
-    """What is judged in one spelling, how long it is as written, and whether all is known."""
+    """What is judged in one spelling, its length as written, and whether all is known."""
     judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
     text = _canonical(judged)
     length = len(text)
@@ -109,7 +109,7 @@ _VALUES = frozenset(
 
 
 class _Values:
-    """The values of a record: which of them have a number, and whether parts were left out."""
+    """The values of a record: which have a number, and whether parts were left out."""
 
     def __init__(self, judged: Mapping[str, Any]) -> None:
         self.cut_off = False
@@ -117,14 +117,14 @@ class _Values:
         self._numbers: dict[int, int] = {}
         try:
             self._record(judged, self._look)
-        except RecursionError:  # deeper than anything that will be shown
+        except RecursionError:  # deeper than anything that is shown
             self.cut_off = True
 
     def renumbered(self, judged: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The same with values numbered in the order in which they appear.
+        """The record with values numbered in the order in which they appear.
 
-        Which number a tracer gave a value says nothing; which values are the same one does. What
-        refers to no value of the record refers to something that cannot be told.
+        The number that a tracer gave a value means nothing; which values share one does. A
+        reference to a value that is not in the record refers to something unknown.
         """
         try:
             return self._record(judged, self._renumber)
@@ -164,7 +164,7 @@ class _Values:
 
 
 def has_too_many_values(record: Mapping[str, Any]) -> bool:
-    """Whether a call has more values than anyone could look at."""
+    """Whether a call has more values than anybody could look at."""
     count, left = 0, list(record.values())
     while left:
         item = left.pop()
@@ -306,7 +306,7 @@ def encode_value(value: Value) -> Any:
 
 
 def decode_call(record: Mapping[str, Any], function: Function, rule: Rule) -> Call:
-    """A call from its record. Its function and rule are looked up by whoever read the tables."""
+    """A call from its record. The caller looks up its function and rule in the tables."""
     return Call(
         function=function,
         rule=rule,

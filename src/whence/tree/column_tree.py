@@ -1,8 +1,7 @@
-"""The one implementation of the `Tree` port: columns, tables and where the details come from.
+"""The one implementation of the `Tree` port: columns, tables, and sources of the details.
 
-Where a call's values are kept (in memory, in a tree file, in a recording, behind a re-execution)
-is a `CallSource`'s business. A tree that was expanded has calls from several sources, and each
-position knows which one is its own.
+A `DetailSource` knows where a call's values are: in memory, in a tree file, in a recording, behind
+a re-run. An expanded tree has calls from several sources; each position knows its own.
 
 Invariant: `expand` never changes a tree; it splices the new calls into a copy, and every id keeps
 naming the same call.
@@ -27,8 +26,8 @@ from whence.tree.codec import encode_call, equation_digest
 _Entry = TypeVar("_Entry", Function, Rule)
 
 
-class CallSource(Protocol):
-    """Where the details of some calls are; `detail` is whatever the source finds a call by."""
+class DetailSource(Protocol):
+    """Gives the details of some calls; `detail` is the number by which it finds a call."""
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full."""
@@ -44,7 +43,7 @@ class ColumnTree:
     columns: Columns
     functions: Sequence[Function]
     rules: Sequence[Rule]
-    sources: tuple[CallSource, ...]
+    sources: tuple[DetailSource, ...]
     details: Int64s
     source_of: Bytes
     ids: Int64s | None = None
@@ -65,7 +64,7 @@ class ColumnTree:
         return self.first_id + position if self.ids is None else int(self.ids[position])
 
     def position(self, node: int) -> int:
-        """Where a call stands."""
+        """The position of a call."""
         if self.ids is None:
             position = node - self.first_id
             exists = 0 <= position < len(self.columns)
@@ -79,7 +78,7 @@ class ColumnTree:
         return position
 
     def positions(self, nodes: Collection[int]) -> Int64s:
-        """Where many calls stand."""
+        """The positions of many calls."""
         try:
             wanted = np.fromiter(nodes, dtype=np.int64, count=len(nodes))
         except OverflowError:
@@ -103,7 +102,7 @@ class ColumnTree:
         return self.ids[order], order
 
     def expand(self, position: int, levels: int) -> ColumnTree:
-        """A tree with the calls below an implicit call, as its source gives them."""
+        """The tree with the calls below an implicit call, from its source."""
         if not self.columns.implicit[position]:
             raise CannotExpand(f"call {self.id(position)} is already expanded")
         source = self.sources[int(self.source_of[position])]
@@ -152,7 +151,7 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
             f"the calls below call {tree.id(position)} have ids that stand elsewhere in the tree"
         )
     return ColumnTree(
-        # Own weights are exact, so summing them anew corrects every ancestor at once.
+        # Own weights are exact, so summing them again corrects every ancestor at once.
         columns=replace(columns, weight=subtree_sums(columns.own, columns.end)),
         functions=functions,
         rules=rules,
@@ -173,7 +172,7 @@ def all_ids(tree: ColumnTree) -> Int64s:
 def _merged(
     ours: Sequence[_Entry], theirs: Sequence[_Entry]
 ) -> tuple[list[_Entry], npt.NDArray[np.int32]]:
-    """Both tables as one, and the new numbers of the second one's entries."""
+    """Both tables in one, and the new numbers of the second one's entries."""
     table = list(ours)
     number = {entry.name: index for index, entry in enumerate(table)}
     for entry in theirs:
@@ -189,9 +188,9 @@ def _merged(
 
 
 def _merged_sources(
-    ours: tuple[CallSource, ...], theirs: tuple[CallSource, ...]
-) -> tuple[tuple[CallSource, ...], Bytes]:
-    """Both as one, a source that is in both only once, and the second one's new numbers."""
+    ours: tuple[DetailSource, ...], theirs: tuple[DetailSource, ...]
+) -> tuple[tuple[DetailSource, ...], Bytes]:
+    """Both tuples in one without duplicates, and the new numbers of the second one's sources."""
     merged = list(ours)
     number = {id(source): index for index, source in enumerate(merged)}
     for source in theirs:
@@ -204,7 +203,7 @@ def _merged_sources(
 
 @dataclass(frozen=True)
 class MemorySource:
-    """Calls that are held in a list. They are complete, so nothing is ever implicit."""
+    """Calls in a list. They are complete, so none is implicit."""
 
     calls: Sequence[Call]
 
@@ -213,13 +212,13 @@ class MemorySource:
         return self.calls[detail]
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """Nothing is kept below the calls of a list."""
+        """Always refuses: a list holds no more than its calls."""
         raise CannotExpand("the calls below this one were not recorded")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One call of a tree that is put together by hand."""
+    """One call of a tree that is built by hand."""
 
     id: int
     parent: int | None
@@ -228,7 +227,7 @@ class Node:
     implicit: bool = False
 
 
-def tree_of(nodes: Sequence[Node], source: CallSource | None = None) -> ColumnTree:
+def tree_of(nodes: Sequence[Node], source: DetailSource | None = None) -> ColumnTree:
     """A tree of calls that are all in memory. Rows that are not a tree raise `NotATree`."""
     rows = Rows()
     functions: dict[Function, int] = {}
@@ -246,11 +245,11 @@ def tree_of(nodes: Sequence[Node], source: CallSource | None = None) -> ColumnTr
         rows.implicit.append(node.implicit)
         rows.details.append(index)
     calls = [node.call for node in nodes]
-    return assembled(link(rows), list(functions), list(rules), source or MemorySource(calls))
+    return assemble_tree(link(rows), list(functions), list(rules), source or MemorySource(calls))
 
 
-def assembled(
-    linked: Linked, functions: Sequence[Function], rules: Sequence[Rule], source: CallSource
+def assemble_tree(
+    linked: Linked, functions: Sequence[Function], rules: Sequence[Rule], source: DetailSource
 ) -> ColumnTree:
     """A tree with one source."""
     count = len(linked.columns)

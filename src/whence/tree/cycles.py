@@ -1,9 +1,9 @@
-"""Calls that led to an equal call of themselves: why a run that was stopped may never end.
+"""Finds calls that led to an equal call of themselves: why a stopped run may never end.
 
-Of a run that did not end, the calls that it was in when it was stopped form a path. If one of them
-has the same function and the same inputs (arguments and the state that it read) as one further up,
-it will most likely go the same way again. Only as far as values were recorded, and unless something
-else changed in between, such as the time: so it is said what was seen, not that it is so.
+The calls that were running when a run was stopped form a path. If one of them has the same function
+and the same inputs (arguments and the state that it read) as one further up, it will most likely
+repeat. That is only as far as values were recorded, and unless something else changed in between,
+such as the time: so whence reports what it saw, not that it is so.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from whence.ports import Tree
 from whence.tree.readable_call import readable_call
 
 _MOST_CALLS = 3000
-"""So many calls at the lower end of the path are compared: where it goes round it still does."""
+"""How many calls at the lower end of the path are compared: an endless recursion still repeats
+there."""
 _NAMED = 6
 _BRIEF = Limits(depth=2, parts=4, characters=80)
 
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Calls by their ids: the first and the last are equal, each made the next one."""
+    """The ids of calls of which each made the next; the first and the last are equal."""
 
     path: tuple[int, ...]
 
     @property
     def calls(self) -> int:
-        """How many calls it takes to come round."""
+        """The number of calls in one round."""
         return len(self.path) - 1
 
 
@@ -54,7 +55,7 @@ def find_cycle(tree: Tree) -> Cycle | None:
 
 
 def pending_path(tree: Tree) -> list[int]:
-    """The positions of the calls that a run was in when it stopped, from the top down."""
+    """The positions of the calls that were running when the run stopped, from the top down."""
     columns = tree.columns
     path: list[int] = []
     for position in np.flatnonzero(columns.outcome == OutcomeKind.NOT_TERMINATED).tolist():
@@ -67,12 +68,12 @@ def pending_path(tree: Tree) -> list[int]:
 
 
 def _is_known(call: Call) -> bool:
-    """Whether something tells it from other calls: of one without inputs nothing is known."""
+    """Whether a call has inputs, which tell it from other calls."""
     return bool(call.arguments or call.reads)
 
 
-def told(tree: Tree, cycle: Cycle) -> str:
-    """A sentence for a person."""
+def describe_cycle(tree: Tree, cycle: Cycle) -> str:
+    """The cycle as a sentence for a person."""
     positions = [tree.position(node) for node in cycle.path]
     call, _ = readable_call(tree, positions[0])
     names = [tree.functions[int(tree.columns.function[position])].short() for position in positions]

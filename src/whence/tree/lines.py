@@ -88,7 +88,8 @@ def _bad_line(line: bytes, error: ValueError | RecursionError) -> BadLine:
 
 
 def _without_surrogates(record: Any) -> Any:
-    """The same with unpaired surrogates spelt out: they can be written in JSON but never shown."""
+    """The object of a line whose unpaired surrogates are spelt out: JSON can have them, terminals
+    cannot."""
     text = json.dumps(record, ensure_ascii=False)
     return json.loads(_UNPAIRED.sub(lambda match: rf"\\u{ord(match[0]):04x}", text))
 
@@ -104,7 +105,7 @@ def offset_of(detail: int) -> int:
 
 
 def read_line(file: BinaryIO, detail: int) -> bytes | None:
-    """The line, or None if another one stands there now."""
+    """The line, or None if the file has another one there now."""
     offset = offset_of(detail)
     file.seek(offset)
     line = file.readline(MAX_LINE + 1)
@@ -112,7 +113,7 @@ def read_line(file: BinaryIO, detail: int) -> bytes | None:
 
 
 def line_number(path: Path, offset: int) -> int | None:
-    """The number of the line that starts at an offset, counted anew; None if it can't be told."""
+    """The number of the line that starts at an offset; None if it cannot be determined."""
     number = 1
     try:
         with path.open("rb") as file:
@@ -125,5 +126,5 @@ def line_number(path: Path, offset: int) -> int | None:
 
 
 def cannot_read(path: Path, error: OSError) -> TreeFormatError:
-    """The failure of a tree file that the system does not give."""
+    """The error for a tree file that the operating system does not give."""
     return TreeFormatError(str(path), None, f"cannot be read: {error.strerror or error}")

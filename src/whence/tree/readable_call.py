@@ -1,8 +1,8 @@
-"""Calls that may turn out not to be readable: what is known of them all the same.
+"""Calls that may turn out to be unreadable, and what is known of them nevertheless.
 
 A file is checked in full only when a call is looked at, so any call may fail then. What only lists
-or reports calls goes on with what the columns tell. Values that occur more than once are put in
-wherever they occur, so that a person sees them.
+or reports calls goes on with what the columns say. Shared values are written out wherever they
+occur, so that a person sees them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whence.errors import WhenceError
-from whence.model.call import Call, Function, Outcome, OutcomeKind, unshared
+from whence.model.call import Call, Function, Outcome, OutcomeKind, expand_shared
 from whence.ports import Tree
 
 
 def readable_call(tree: Tree, position: int) -> tuple[Call, str]:
-    """A call, or what is known of one that cannot be read and why it cannot."""
+    """A call and "", or what is known of an unreadable one and why it cannot be read."""
     try:
-        return unshared(tree.call(position)), ""
+        return expand_shared(tree.call(position)), ""
     except WhenceError as problem:
         function = function_at(tree, position)
         rule = tree.rules[int(tree.columns.rule[position])]
@@ -32,7 +32,7 @@ def function_at(tree: Tree, position: int) -> Function:
 
 
 def up_from(tree: Tree, position: int) -> Iterator[int]:
-    """A call, who made it, and so on up to the top: their positions."""
+    """The positions of a call, of its caller, and so on up to the top."""
     while position >= 0:
         yield position
         position = int(tree.columns.parent[position])

@@ -40,7 +40,7 @@ _HEADER = '{"whence": "tree", "version": 1}'
 _Entry = TypeVar("_Entry", Function, Rule)
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes of how many were read."""
+"""Receives how many bytes were read, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TreeHeader:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one pass over a file found."""
+    """The result of one pass over a file."""
 
     linked: Linked
     functions: list[Function]
@@ -100,7 +100,7 @@ def _header(record: Mapping[str, Any]) -> TreeHeader:
 def read_calls(
     path: Path, file: BinaryIO, header: int, size: int, progress: Progress | None = None
 ) -> Reading:
-    """All calls of a file that stands behind its header, which is on the line of that number."""
+    """All calls of a file that is positioned after its header, which is on line `number`."""
     rows, tables = Rows(), _Tables()
     lines = _read_rows(path, file, header, rows, tables, (size, progress))
     try:
@@ -261,7 +261,7 @@ class _Tables:
     _size: int = 0
 
     def define(self, record: Mapping[str, Any], size: int) -> None:
-        """Take in a line, of this size, that is not a call's."""
+        """Read a line, of this size, that defines a function or a rule."""
         kind = record.get("define")
         if kind == "function":
             self._define(decode_function(record), self._defined_functions, size)

@@ -58,7 +58,7 @@ def without(tree: ColumnTree, needed: Mask) -> ColumnTree:
         [isinstance(source, Repeating) and source.gives_again for source in tree.sources]
     )
     # A negative detail is no call, but the number of those that were not recorded.
-    return collapsed(tree, nothing_below & repeatable[tree.source_of] & (tree.details >= 0))
+    return collapse(tree, nothing_below & repeatable[tree.source_of] & (tree.details >= 0))
 
 
 def with_at_most(tree: ColumnTree, most: int, needed: Mask, used: Sequence[int]) -> ColumnTree:
@@ -80,7 +80,7 @@ def with_at_most(tree: ColumnTree, most: int, needed: Mask, used: Sequence[int])
     return without_oldest(fewest)
 
 
-def collapsed(tree: ColumnTree, at: Mask) -> ColumnTree:
+def collapse(tree: ColumnTree, at: Mask) -> ColumnTree:
     """The tree in which those of these calls that have callees are implicit."""
     old = tree.columns
     count = len(old)

@@ -52,7 +52,7 @@ class SourceFiles:
             return False
 
     def read_unchanged(self, file: str) -> str:
-        """The text of a file as it was when the run began; `WhenceError` if nobody knows it."""
+        """The text of a file as it was when the run began; `WhenceError` if it cannot be known."""
         if self.began is None or self.changed(file):
             raise WhenceError(f"{file} may have been changed since the run began")
         return self.read(file)

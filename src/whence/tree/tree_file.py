@@ -32,7 +32,7 @@ from whence.tree.codec import (
     equation_digest,
     has_too_many_values,
 )
-from whence.tree.column_tree import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assemble_tree
 from whence.tree.lines import (
     MAX_FILE,
     BadLine,
@@ -52,7 +52,7 @@ Origins = Callable[[int], Iterable[Mapping[str, Any]]]
 
 
 def open_tree(path: str | os.PathLike[str], progress: Progress | None = None) -> ColumnTree:
-    """The tree in a file. `progress` is told how many bytes of how many were read so far."""
+    """The tree in a file. `progress` receives how many bytes were read, and of how many."""
     file_path = Path(path)
     try:
         with _opened(file_path) as file:
@@ -78,7 +78,7 @@ def _tree_in(path: Path, file: BinaryIO, progress: Progress | None) -> ColumnTre
         return kept
     file.seek(behind_header)
     reading = read_calls(path, file, number, stamp.size, progress)
-    tree = assembled(reading.linked, reading.functions, reading.rules, source)
+    tree = assemble_tree(reading.linked, reading.functions, reading.rules, source)
     # A file that grew while it was read is left out: its index would be of neither state.
     if tree_index.is_worthwhile(stamp.size, reading.lines) and tree_index.stamp_of(file) == stamp:
         tree_index.save(path, stamp, tree)
@@ -88,7 +88,7 @@ def _tree_in(path: Path, file: BinaryIO, progress: Progress | None) -> ColumnTre
 
 
 def _opened(path: Path) -> BinaryIO:
-    """The file, if it is one that can be read here and there: a pipe would block or be used up."""
+    """The file, if it allows random access: a pipe would block or be used up."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
@@ -154,7 +154,7 @@ class FileSource:
         return tree
 
     def origins(self, detail: int) -> list[dict[str, Any]]:
-        """The origin records that a call's line holds."""
+        """The origin records on a call's line."""
         records = self._record(detail).get("origins", [])
         try:
             if not isinstance(records, list):
@@ -215,7 +215,7 @@ class FileSource:
 
 
 def origins_of(tree: Tree, position: int) -> list[dict[str, Any]]:
-    """The origin records of a call, as its file has them; none for a tree from elsewhere."""
+    """The origin records of a call from its file; none for a tree from elsewhere."""
     if not isinstance(tree, ColumnTree):
         return []
     source = tree.sources[int(tree.source_of[position])]

@@ -30,10 +30,10 @@ from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
-from whence.tree.column_tree import CallSource, ColumnTree
+from whence.tree.column_tree import ColumnTree, DetailSource
 
 INDEX_VERSION = 1
-"""To be raised whenever the columns, the digests or the details of a tree change."""
+"""Raise it whenever the columns, the digests or the details of a tree change."""
 
 MIN_BYTES = 8 * 10**6
 MIN_LINES = 50_000
@@ -56,7 +56,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "ids": np.int64,
 }
 _UNWRITTEN = {"own": 1, "implicit": 0}
-"""Columns that are not written where each entry has this value."""
+"""Columns that are not written if all entries have this value."""
 
 
 class _Damaged(Exception):
@@ -83,11 +83,11 @@ def stamp_of(file: BinaryIO) -> Stamp:
 
 
 def is_worthwhile(size: int, lines: int) -> bool:
-    """Whether reading a file again would take longer than one likes to wait."""
+    """Whether reading the file again would take too long."""
     return size >= MIN_BYTES or lines >= MIN_LINES
 
 
-def load(path: Path, stamp: Stamp, source: CallSource) -> ColumnTree | None:
+def load(path: Path, stamp: Stamp, source: DetailSource) -> ColumnTree | None:
     """The tree of a file from its index, or None if there is none that fits."""
     try:
         directory = _directory(path)
@@ -102,7 +102,7 @@ def load(path: Path, stamp: Stamp, source: CallSource) -> ColumnTree | None:
 def load_extras(
     path: Path, stamp: Stamp, kind: str, types: Mapping[str, type[np.generic]]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """The further arrays of an index that was saved with this kind of them, or None."""
+    """The extra arrays of an index that was saved with this kind of them, or None."""
     try:
         directory = _directory(path)
         about = json.loads((directory / "about.json").read_bytes())
@@ -120,7 +120,7 @@ def load_extras(
         return None
 
 
-def _loaded(directory: Path, about: Mapping[str, Any], source: CallSource) -> ColumnTree:
+def _loaded(directory: Path, about: Mapping[str, Any], source: DetailSource) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
     functions = [decode_function(function) for function in tables["functions"]]
     rules = [decode_rule(rule) for rule in tables["rules"]]
@@ -154,7 +154,7 @@ def _loaded(directory: Path, about: Mapping[str, Any], source: CallSource) -> Co
 
 
 def _check(columns: Columns, functions: int, rules: int) -> None:
-    """That a search over the columns stays inside them and comes to an end."""
+    """Check that a search over the columns stays inside them and ends."""
     parent, end, depth = columns.parent, columns.end, columns.depth
     positions = np.arange(len(parent), dtype=np.int32)
     above = parent[1:]
@@ -188,7 +188,7 @@ def save(
     kind: str = "",
     extras: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> bool:
-    """Keep the index of a file; whether that was possible.
+    """Save the index of a file; whether that was possible.
 
     `extras` are what the tree's source needs to find its calls; `kind` names their version.
     """
@@ -245,7 +245,7 @@ def _format() -> list[Any]:
 
 
 def folder() -> Path:
-    """Where indexes are kept."""
+    """The folder of all indexes."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (home if home.is_absolute() else Path.home() / ".cache") / "whence" / "trees"
 

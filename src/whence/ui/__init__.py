@@ -20,7 +20,7 @@ from whence.session.state import State
 
 
 class KeptLog(Protocol):
-    """Where the events of a session are kept."""
+    """Where a session's events are kept."""
 
     @property
     def path(self) -> Path | None:
@@ -48,21 +48,21 @@ class DrivenSession(Protocol):
 
     @property
     def reruns(self) -> Reruns | None:
-        """The program, to be run again, where that is known."""
+        """Runs the program again, if it is known how."""
 
     @property
     def oracles(self) -> Sequence[Oracle]:
-        """Who is asked before the person, in this order; some may be turned off."""
+        """The oracles that are asked before the person, in this order; some may be turned off."""
 
     may_run: bool
-    """Whether a person allowed that the program is run again."""
+    """Whether a person allowed running the program again."""
 
     @property
     def waiting(self) -> Callable[[str], AbstractContextManager[object]]:
-        """Tells a person what takes long while it does."""
+        """Shows a person what is being waited for, while it lasts."""
 
     def findings(self, diagnosis: Diagnosis) -> Findings:
-        """What running things again tells of a diagnosis, as far as that may be done."""
+        """What re-runs find out about a diagnosis, as far as they are allowed."""
 
     def zoom(self, node: int) -> tuple[DrivenSession, Outcome]:
         """A session inside a call that is wrong, and what it needs first."""
@@ -74,4 +74,4 @@ class DrivenSession(Protocol):
         """Write the whole session to a file."""
 
     def shown(self, text: str) -> None:
-        """Count what a person had to read."""
+        """Count the characters that a person had to read."""

@@ -13,9 +13,9 @@ from whence.model.call import (
     Outcome,
     OutcomeKind,
     Rule,
+    expand_shared,
     find_mark,
     roots,
-    unshared,
 )
 from whence.model.value import Kind, Limits, Value, atom, parse_path, show
 
@@ -137,7 +137,7 @@ def test_a_value_is_shown_wherever_it_occurs_but_inside_itself() -> None:
         Outcome(OutcomeKind.RETURNED, loop),
         (Binding("x", xs), Binding("y", shared(7)), Binding("z", shared(404))),
     )
-    whole = unshared(again)
+    whole = expand_shared(again)
     assert whole.left() == "f(x=[1], y=[1], z=<same as #404>)"
     assert whole.right() == "→ [<same as #9>, [1]]"
     assert find_mark(again, "y[0]", input_side=True).value.text == "1"
@@ -153,7 +153,7 @@ def test_a_changed_value_is_itself_before_and_after() -> None:
         (Binding("x", before),),
         effects=(Effect("x", shared(7), after),),
     )
-    whole = unshared(changed)
+    whole = expand_shared(changed)
     assert whole.right() == "→ [2]"
     assert whole.effects[0].before is not None
     assert show(whole.effects[0].before) == "[1]"
@@ -170,7 +170,7 @@ def test_values_that_double_with_each_step_are_put_in_in_linear_time() -> None:
         Rule("f", "f"),
         Outcome(OutcomeKind.RETURNED, Value(Kind.LIST, "", tuple(parts))),
     )
-    whole = unshared(doubled).outcome.value
+    whole = expand_shared(doubled).outcome.value
     assert whole is not None
     assert len(show(whole)) < 400
 

@@ -10,7 +10,7 @@ import numpy as np
 from whence.model.call import Function, OutcomeKind
 from whence.model.verdict import Answer, Verdict
 from whence.search.function_graph import FunctionGraph
-from whence.search.instances import MOST, failing_path, retained
+from whence.search.instances import MOST, failing_path, retained_instances
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
@@ -124,7 +124,7 @@ def test_of_a_run_that_did_not_end_the_last_call_of_the_tops_function_counts() -
 
 def test_calls_with_one_equation_are_one_row_and_are_opened_once() -> None:
     tree = tree_from_parents([-1, 0, 1, 0, 3], rules=[0, 1, 1, 1, 1], equations=[0, 1, 2, 1, 2])
-    rows = retained(state(tree).space(), 1).rows
+    rows = retained_instances(state(tree).space(), 1).rows
     assert [(row.position, row.depth, row.number, row.again) for row in rows] == [
         (0, 0, 0, False),
         (1, 1, 1, False),
@@ -135,6 +135,6 @@ def test_calls_with_one_equation_are_one_row_and_are_opened_once() -> None:
 def test_the_table_is_bounded_and_says_how_many_it_leaves_out() -> None:
     many = MOST + 7
     tree = tree_from_parents([-1] + [0] * many, rules=[0] + [1] * many)
-    table = retained(state(tree).space(), 1)
+    table = retained_instances(state(tree).space(), 1)
     assert len(table.rows) == MOST + 1
     assert table.left_out == 7

@@ -18,6 +18,7 @@ from whence.session.events import (
     Ask,
     Exhausted,
     Found,
+    MarkTraced,
     Redone,
     Rejected,
     Resolved,
@@ -27,7 +28,6 @@ from whence.session.events import (
     StrategyChosen,
     SwitchTurned,
     Trace,
-    Traced,
     TrustGiven,
     TrustWithdrawn,
     Undone,
@@ -521,7 +521,7 @@ def test_a_mark_is_traced_by_the_loop_before_the_search_goes_on() -> None:
     marked = Answer(1, Verdict.WRONG, Mark("result"))
     current, outcome = after(start, Answered((marked,)))
     assert outcome == Trace(marked)
-    current, outcome = step(current, Traced(marked))
+    current, outcome = step(current, MarkTraced(marked))
     assert asked(outcome) == 2
     current, outcome = after(current, Undone(), Redone())
     assert asked(outcome) == 2, "a traced mark stays traced"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
 from whence.model.value import atom
 from whence.tree.column_tree import ColumnTree, Node, tree_of
-from whence.tree.cycles import find_cycle, pending_path, told
+from whence.tree.cycles import describe_cycle, find_cycle, pending_path
 
 
 def tree(*calls: tuple[str, str, int | None, bool]) -> ColumnTree:
@@ -24,7 +24,7 @@ def test_a_function_that_calls_itself_with_the_same_inputs_goes_round() -> None:
     found = find_cycle(run)
     assert found is not None
     assert found.path == (1, 2)
-    assert "f(n=1) led to a call of itself" in told(run, found)
+    assert "f(n=1) led to a call of itself" in describe_cycle(run, found)
 
 
 def test_a_cycle_through_two_functions_is_told_with_its_path() -> None:
@@ -34,7 +34,7 @@ def test_a_cycle_through_two_functions_is_told_with_its_path() -> None:
     found = find_cycle(run)
     assert found is not None
     assert found.calls == 2
-    assert "f → g → f" in told(run, found)
+    assert "f → g → f" in describe_cycle(run, found)
 
 
 def test_other_inputs_are_no_cycle() -> None:

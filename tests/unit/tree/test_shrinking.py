@@ -10,7 +10,7 @@ import pytest
 
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 from whence.tree.column_tree import ColumnTree, all_ids
-from whence.tree.shrinking import collapsed, with_at_most, without
+from whence.tree.shrinking import collapse, with_at_most, without
 
 
 def some_tree(seed: int, count: int = 40) -> ColumnTree:
@@ -68,8 +68,8 @@ def test_sources_that_nothing_is_left_of_are_let_go() -> None:
         ids=grown.ids,
     )
     at = np.array([False, True, False, False, False])
-    assert len(collapsed(mixed, at).sources) == 1
-    assert len(collapsed(mixed, np.zeros(5, dtype=bool)).sources) == 2
+    assert len(collapse(mixed, at).sources) == 1
+    assert len(collapse(mixed, np.zeros(5, dtype=bool)).sources) == 2
 
 
 @pytest.mark.parametrize(("used", "left"), [([0, 1, 2], [5, 6]), ([0, 2, 1], [2, 3])])

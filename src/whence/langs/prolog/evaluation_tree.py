@@ -49,7 +49,7 @@ from whence.langs.prolog.traced_call import (
 from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
 from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
-from whence.tree.column_tree import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assemble_tree
 
 MOST_NODES = 50_000
 HANDLE = "handle"
@@ -152,7 +152,7 @@ def _weight(left: Left) -> int:
 
 
 class EvaluationTree:
-    """A `CallSource` of the tree below one event. Terms are fetched from Prolog when shown."""
+    """A `DetailSource` of the tree below one event. Terms are fetched from Prolog when shown."""
 
     def __init__(
         self,
@@ -370,7 +370,7 @@ class EvaluationTree:
                     for nth, child in enumerate(children)
                 )
         self._judged(rows, lefts)
-        return assembled(link(rows), list(self._functions), list(self._rules), self)
+        return assemble_tree(link(rows), list(self._functions), list(self._rules), self)
 
     def _row(self, rows: Rows, left: Left, node: int, parent: int, implicit: bool) -> None:
         function, rule = self._code(left)

@@ -20,7 +20,7 @@ from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram
 from whence.model.call import Call
 from whence.model.equation import StableEquation
 from whence.model.replay_settings import Progress
-from whence.model.value import folded
+from whence.model.value import fold_text
 from whence.ports import Identify, Opened, Oracle, OracleSet
 from whence.tree.column_tree import ColumnTree
 
@@ -96,6 +96,6 @@ def identify_in(source: EvaluationTree, project: Path) -> Identify:
         if isinstance(key, str):
             return key
         function, digest, inputs = key
-        return StableEquation(function, folded(call.equation(), _CHARACTERS), digest, inputs)
+        return StableEquation(function, fold_text(call.equation(), _CHARACTERS), digest, inputs)
 
     return identify

@@ -1,4 +1,4 @@
-"""Which operand of a failed assertion is wrong: the first question about a test, asked plainly.
+"""Asks which operand of a failed assertion is wrong: the first question about a test.
 
 Knows how to ask and how an answer is written, not what it leads to.
 """
@@ -19,13 +19,13 @@ _UNKNOWN = ("?", "")
 
 
 class Quit(Exception):
-    """Whoever was asked wants to leave."""
+    """The person wants to leave."""
 
 
 def ask_operand(
     screen: Screen, failed: FailedAssertion, statement: str, values: Sequence[str]
 ) -> FailedAssertion | None:
-    """The assertion with what is wrong about it; None if nobody knows. May raise `Quit`.
+    """The assertion with the operands that are wrong; None if nobody knows. May raise `Quit`.
 
     `values` are the operands' values as far as they are known, `statement` its source.
     """
@@ -83,7 +83,7 @@ def _choices(names: Sequence[str]) -> list[str]:
 
 
 def _meant(typed: str, names: Sequence[str]) -> set[str] | str | None:
-    """The names of what is wrong, that nobody knows, or None if it makes no sense."""
+    """The names of the wrong operands, the reply that nobody knows, or None for nonsense."""
     text = typed.strip().lower()
     if text in _UNKNOWN:
         return "unknown"

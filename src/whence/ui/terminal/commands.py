@@ -195,7 +195,7 @@ def _judge(verdict: Verdict) -> Callable[[str], Command]:
 
 
 def _split_expected(rest: str) -> tuple[str, str | None]:
-    """What stands before the first `=` that is no part of a path, and what after it."""
+    """The text before the first `=` that is not part of a path, and the text after it."""
     quote, depth, position = "", 0, 0
     while position < len(rest):
         character = rest[position]
@@ -280,7 +280,7 @@ def _name(text: str) -> str:
 
 
 def _plain_name(text: str) -> str:
-    """The name of something of whence's own, which are all ASCII."""
+    """A name that whence gave; these are all ASCII."""
     if not text.isascii():
         raise UsageError(f"nothing here is named {text[:30]}")
     return _name(text)
@@ -299,7 +299,7 @@ class Spec:
     parse: Callable[[str], Command]
     more: str = ""
     listed: bool = True
-    """Whether it has a line of its own in the short list, which has to fit on a small screen."""
+    """Whether it is in the short list, which has to fit on a small screen."""
 
 
 ANSWERS = (
@@ -474,7 +474,7 @@ HINT = "answer y, n, i or ?, or type help"
 
 
 def parse(line: str, hint: str = HINT) -> Command:
-    """What a line means. What means nothing is a `UsageError` with a hint."""
+    """The command that a line stands for; `UsageError` with a hint if there is none."""
     parts = line.split(maxsplit=1)
     if not parts:
         return Accept()
@@ -512,7 +512,7 @@ _GROUPS: tuple[tuple[str, Sequence[Spec]], ...] = (
 
 
 def help_text(topic: str = "", *, at_question: bool = True) -> str:
-    """What `help` shows: more about one command, or those that are of use now."""
+    """The text of `help`: more about one command, or the commands that are of use now."""
     if topic:
         spec = _find(topic)
         return "\n".join([f"{spec.form}: {spec.brief}.", *([spec.more] if spec.more else [])])

@@ -1,4 +1,4 @@
-"""What could be meant by the beginning of a line: commands, strategies, functions, parts.
+"""Completes the beginning of a line: commands, strategies, functions, parts.
 
 Parts are proposed step by step, as a shell proposes folders, so the size of a value does not
 matter.
@@ -91,7 +91,7 @@ def parts(call: Call, text: str, *, input_side: bool) -> list[str]:
 
 
 def _beginnings(text: str) -> Iterator[str]:
-    """The text and what stands before its steps, longest first."""
+    """The text and each of its prefixes that ends before a step, longest first."""
     yield text
     for cut in reversed(list(_CUT.finditer(text))):
         yield text[: cut.start()]

@@ -1,6 +1,7 @@
 """The screen for a person at a terminal: colours, history, completion.
 
-The only module that knows rich and prompt_toolkit; `choosing` imports it when both are there.
+The only module that knows rich and prompt_toolkit; `screen_choice` imports it if both are
+installed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from whence.ui.terminal.screen import (
     hanging,
     no_completion,
     printable,
-    wrapped,
+    wrap,
 )
 
 MAX_WIDTH = 120
@@ -87,11 +88,11 @@ class FancyScreen:
 
     def note(self, text: str) -> None:
         """Show it, less loud than the questions."""
-        self.say(*(Line(line, Tone.QUIET) for line in wrapped(text, self.width)))
+        self.say(*(Line(line, Tone.QUIET) for line in wrap(text, self.width)))
 
     def warn(self, text: str) -> None:
         """Show it in yellow."""
-        for line in wrapped(text, self.width):
+        for line in wrap(text, self.width):
             self._console.print(Text(line, style="yellow"), soft_wrap=True)
 
     def read(self, prompt: str | None, complete: Complete = no_completion) -> str | None:
@@ -109,7 +110,7 @@ class FancyScreen:
 
 
 def _keys() -> KeyBindings:
-    """Ctrl-C takes away what was typed; only on an empty line does it mean to leave."""
+    """Ctrl-C clears the line; on an empty line it leaves."""
     keys = KeyBindings()
 
     @keys.add("c-c")
@@ -137,5 +138,5 @@ class _Completer(Completer):
 
 
 def _last_word(text: str) -> str:
-    """What of a whole line the menu shows."""
+    """The part of a completed line that the menu shows."""
     return text.rstrip().rpartition(" ")[2] or text

@@ -1,4 +1,4 @@
-"""Where a call stands and how the search is going, for `info`."""
+"""The command `info`: where a call is and how the search is going."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def info_lines(session: DrivenSession, node: int, question: Question | None) -> 
     if question is not None:
         rows.append(("asked", question.why))
     left = space.count() + space.top_is_open
-    more = f", about {counted(question.expected, 'question')}" if question is not None else ""
-    rows.append(("left", f"{counted(left, 'call')} that may be at fault{more}"))
+    more = f", about {count_of(question.expected, 'question')}" if question is not None else ""
+    rows.append(("left", f"{count_of(left, 'call')} that may be at fault{more}"))
     rows.append(("strategy", facts.strategy))
     switches = {name: getattr(facts.switches, name) for name in facts.switches.__dataclass_fields__}
     turned = (f"{name} {'on' if on else 'off'}" for name, on in switches.items())
@@ -58,16 +58,16 @@ def info_lines(session: DrivenSession, node: int, question: Question | None) -> 
     return [f"{name:<{_COLUMN}}{text}" for name, text in rows]
 
 
-def counted(number: int, noun: str) -> str:
-    """How many there are of something."""
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun: `1 call`, `3 calls`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def callers(tree: Tree, node: int) -> list[str]:
-    """The functions that a call was made in, outermost first, the middle folded away."""
+    """The functions of a call's callers, outermost first, the middle left out."""
     _, *positions = up_from(tree, tree.position(node))
     positions.reverse()
-    names = [_named(tree, position) for position in _ends(positions)]
+    names = [_function_with_id(tree, position) for position in _ends(positions)]
     if len(positions) > CALLERS:
         names.insert(CALLERS // 2, f"… {len(positions) - CALLERS} more …")
     return names
@@ -79,7 +79,7 @@ def _ends(positions: list[int]) -> list[int]:
     return positions[: CALLERS // 2] + positions[-CALLERS // 2 :]
 
 
-def _named(tree: Tree, position: int) -> str:
+def _function_with_id(tree: Tree, position: int) -> str:
     return f"{function_at(tree, position).short()} ({tree.id(position)})"
 
 

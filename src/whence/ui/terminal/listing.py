@@ -1,4 +1,4 @@
-"""The calls of a function, for `list`: which they are and what was said of them.
+"""The commands `list` and `suspects`: calls and what was said of them.
 
 Whole trees are searched with array operations; only the calls that are shown are read.
 """
@@ -18,7 +18,7 @@ from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
 from whence.report.raising import primitive, raiser
 from whence.report.source import NOWHERE, Sources
-from whence.search.instances import CallInstance, retained
+from whence.search.instances import CallInstance, retained_instances
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.readable_call import readable_call
@@ -41,7 +41,7 @@ SAID = {
 
 
 def find_function(tree: Tree, name: str) -> int:
-    """The number of the function that is meant: by its whole name or by its last words."""
+    """The number of the function with this name, or with the only name that ends so."""
     functions = list(enumerate(tree.functions))
     whole = [number for number, function in functions if function.name == name]
     short = [number for number, function in functions if function.short() == name]
@@ -81,7 +81,7 @@ def calls_of(state: State, function: int, without: int | None) -> Listing:
 
 
 def suspects(state: State) -> Listing:
-    """The calls that can still be at fault, those first that the call known to be wrong made."""
+    """The calls that can still be at fault, the direct callees of the wrong call first."""
     space = state.space()
     below = np.arange(space.top + 1, space.stop)
     below = below[space.is_suspect(below)]
@@ -93,7 +93,7 @@ def suspects(state: State) -> Listing:
 
 
 def suspect_lines(state: State, width: int) -> list[str]:
-    """All that can be at fault, as it is shown."""
+    """The lines of `suspects`."""
     listing = suspects(state)
     top = f"{listing.name} (call {state.tree.id(state.space().top)})"
     if not listing.total:
@@ -105,7 +105,7 @@ def suspect_lines(state: State, width: int) -> list[str]:
 
 
 def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:
-    """The listing as it is shown."""
+    """The lines of `list`."""
     noun = ("other " if others else "") + ("call" if listing.total == 1 else "calls")
     if not listing.total:
         return [f"There are no {noun} of {listing.name} in this tree."]
@@ -118,11 +118,11 @@ def instance_lines(
 ) -> list[str]:
     """The calls of a function below the one known to be wrong, each below what led to it.
 
-    What has no value is UNDEFINED, and below the last call that an exception came through stands
-    the operation that raised it.
+    A call without a value is UNDEFINED; the operation that raised is shown below the last call that
+    its exception passed through.
     """
     tree, space = state.tree, state.space()
-    table = retained(space, function)
+    table = retained_instances(space, function)
     shown = table.rows[:MOST]
     names = [
         f"{tree.id(instance.position)}{_MARKS[instance.again, instance.frozen]}"
@@ -151,7 +151,7 @@ def instance_lines(
 
 
 def _instance(call: Call, width: int) -> str:
-    """A call on one line; one that came to no value is UNDEFINED, as the paper has it."""
+    """A call on one line; one without a value is UNDEFINED, as in the paper."""
     kind, value = call.outcome.kind, call.outcome.value
     if call.text or kind not in (OutcomeKind.RAISED, OutcomeKind.NOT_TERMINATED):
         return brief(call, width)
@@ -161,19 +161,19 @@ def _instance(call: Call, width: int) -> str:
 
 
 def operands(raised: Primitive) -> str:
-    """What is known of the values that an operation was for."""
+    """The known values of an operation's operands."""
     values = [f"{operand.name} = {show(operand.value, BRIEF)}" for operand in raised.operands]
     return f", where {'; '.join(values)}" if values else ""
 
 
 def _raised_below(state: State, sources: Sources) -> Primitive | None:
-    """What raised the exception that left the call known to be wrong."""
+    """The operation that raised the exception of the call known to be wrong."""
     inner = raiser(state, state.tree.id(state.space().top))
     return None if inner is None else primitive(state, inner, sources)
 
 
 def _nearest(rows: Sequence[CallInstance], tree: Tree, position: int) -> CallInstance | None:
-    """The last of the rows that a call lies in, or is."""
+    """The innermost of the rows whose subtree holds a call."""
     end = tree.columns.end
     around = (row for row in rows if row.position <= position < end[row.position])
     return max((row for row in around if not row.again), key=lambda row: row.depth, default=None)
@@ -203,7 +203,7 @@ def _may(listing: Listing) -> str:
 
 
 def said_of(space: SearchSpace, position: int) -> str:
-    """What is known about a call; nothing about one that may be at fault and is still open."""
+    """What is known about a call; nothing about one that is still open."""
     verdict = space.verdict(position)
     if verdict is not None:
         return SAID[verdict]

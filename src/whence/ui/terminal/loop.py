@@ -52,7 +52,7 @@ from whence.ui.terminal.listing import (
 from whence.ui.terminal.outcome_view import OutcomeView
 from whence.ui.terminal.rerun_commands import RerunCommands
 from whence.ui.terminal.save_command import save
-from whence.ui.terminal.screen import Screen, wrapped
+from whence.ui.terminal.screen import Screen, wrap
 from whence.ui.terminal.show_command import whole_lines
 from whence.ui.terminal.switches import (
     find_oracle,
@@ -102,7 +102,7 @@ class _Conversation:
             reason = str(left)
         if isinstance(self.outcome, Found | Exhausted):
             return self.outcome, ""
-        self.screen.note(messages.leaving(self.session, reason))
+        self.screen.note(messages.left_early(self.session, reason))
         return self.outcome, reason
 
     # --- one turn ------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class _Conversation:
             )
             self._send(Answered(answers))
             if not isinstance(self.outcome, Revise):
-                self.screen.note(messages.noted(answers))
+                self.screen.note(messages.answers_noted(answers))
                 self._tell_expected(answers[0])
             return
         question = self._question()
@@ -260,7 +260,7 @@ class _Conversation:
 
     def _tell_expected(self, answer: Answer) -> None:
         if answer.expected is not None and not isinstance(self.outcome, Revise):
-            self.screen.note(messages.expected(self.session.state, answer))
+            self.screen.note(messages.expectation_noted(self.session.state, answer))
             if not messages.is_what_it_gave(self.session.state, answer):
                 self._reruns.try_expected(answer)
 
@@ -280,7 +280,7 @@ class _Conversation:
         trust = find_trust(self.session.state, command, self._node())
         self._send(TrustWithdrawn(trust) if command.withdraw else TrustGiven(trust))
         if not isinstance(self.outcome, Revise):
-            self.screen.note(messages.trusted(trust, withdrawn=command.withdraw))
+            self.screen.note(messages.trust_noted(trust, withdrawn=command.withdraw))
 
     def _send(self, event: Event) -> None:
         before = self.session.state
@@ -321,12 +321,12 @@ class _Conversation:
             case commands.TurnOracle():
                 out = oracle_lines(self.session)
             case commands.Save(file):
-                out = wrapped(save(self.session, file), width)
+                out = wrap(save(self.session, file), width)
             case commands.Help(topic):
                 asked = isinstance(self.outcome, Ask)
                 out = commands.help_text(topic, at_question=asked).splitlines()
                 if topic:
-                    out = [line for paragraph in out for line in wrapped(paragraph, width)]
+                    out = [line for paragraph in out for line in wrap(paragraph, width)]
             case commands.Do("suspects"):
                 out = suspect_lines(state, width)
             case commands.Do("source"):
@@ -335,14 +335,14 @@ class _Conversation:
             case _:
                 out = info_lines(self.session, self._node(), self._question())
         self.screen.say(*out)
-        # What was asked for is left to be read: the question would push it off a small screen.
+        # Do not repeat the question: it would push the output off a small screen.
         reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
         reading = reading or command == commands.Do("suspects")
         going_on = isinstance(self.outcome, Ask | Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
 
     def _zoom(self) -> None:
-        """Go into the call at fault: the same conversation, about its steps."""
+        """Search inside the call at fault: the same conversation, about its steps."""
         outcome, reruns = self.outcome, self.session.reruns
         node = outcome.diagnosis.node if isinstance(outcome, Found) else None
         if node is None:
@@ -371,9 +371,9 @@ class _Conversation:
         state, writer = self.session.state, self.session.tests
         test = regression_test(state, outcome.diagnosis, writer, path)
         if file:
-            return wrapped(write_test(test), self.screen.width)
+            return wrap(write_test(test), self.screen.width)
         note = f" (It is a test {test.note}.)" if test.note else ""
-        hint = wrapped(f"test {test.path} writes it.{note}", self.screen.width)
+        hint = wrap(f"test {test.path} writes it.{note}", self.screen.width)
         return [*(f"  {line}".rstrip() for line in test.text.splitlines()), *hint]
 
     def _listing(self, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the loop tells in sentences: contradictions, what undo took back, origins of marks."""
+"""The sentences of the dialogue: contradictions, what undo took back, origins of marks, trials."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
 from whence.ui.terminal.listing import SAID
 from whence.ui.terminal.multiline import brief
-from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrapped
+from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrap
 
 _WIDTH = 100
 _MOST_CALLS = 8
 MOST_CHANGED = 3
-"""So many changed lines of an output are shown."""
+"""How many changed lines of an output are shown."""
 
 
 def contradiction(state: State, outcome: Revise) -> list[Line]:
-    """Two statements that cannot both hold, with who made them."""
+    """Two statements that cannot both hold, and who made them."""
     return [
         Line(f"These contradict each other ({outcome.why}):", Tone.TITLE),
         Line(f"  1  earlier: {_statement(state, outcome.earlier)}"),
@@ -59,7 +59,7 @@ _IS = {
 
 
 def difference(state: State, before: Facts) -> str:
-    """What changed between earlier facts and those that hold now, in a few words."""
+    """What changed between earlier facts and the current ones, in a few words."""
     now = state.facts
     if now.rejected != before.rejected:
         return "the rejected diagnosis"
@@ -88,8 +88,8 @@ def _apart(one: Sequence[_Said], other: Sequence[_Said]) -> list[_Said]:
     return [statement for statement in longer if statement not in shorter]
 
 
-def noted(answers: Sequence[Answer]) -> str:
-    """That an answer about calls by their numbers was taken in."""
+def answers_noted(answers: Sequence[Answer]) -> str:
+    """Confirms an answer about calls that were named by their ids."""
     nodes = ", ".join(str(answer.node) for answer in answers[:10])
     more = f" and {len(answers) - 10} more" if len(answers) > 10 else ""
     noun = "call" if len(answers) == 1 else "calls"
@@ -97,7 +97,7 @@ def noted(answers: Sequence[Answer]) -> str:
 
 
 def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
-    """What was marked with an answer, where it came from, and through which calls."""
+    """What an answer marked, where it came from, and through which calls."""
     verdict = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
     marked = f"{verdict}: {answer.mark}."
     if state.provenance is None:
@@ -123,7 +123,7 @@ def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
 
 
 def _set_by(state: State, answer: Answer, origin: Origin, step: Step) -> str:
-    """Of a part of a variable inside a call: the step that set it."""
+    """For a part of a variable inside a call: the step that set it."""
     if origin.node == answer.node:
         return "It was set right here."
     copies = [node for node in origin.chain if node not in (origin.node, answer.node)]
@@ -134,7 +134,7 @@ def _set_by(state: State, answer: Answer, origin: Origin, step: Step) -> str:
 
 
 def source_line(origin: Origin, sources: Sources) -> list[str]:
-    """The line of source in which a part was made, if it is there to be read."""
+    """The line of source that created a part, if it can be read."""
     where = origin.location
     if where is None or where.line is None:
         return []
@@ -148,7 +148,7 @@ def source_line(origin: Origin, sources: Sources) -> list[str]:
 
 
 def _chain(state: State, answer: Answer, origin: Origin) -> list[str]:
-    """The calls that a part came through, from where it was made to where it was marked."""
+    """The calls that a part passed through, from its origin to the mark."""
     between = [node for node in origin.chain if node not in (origin.node, answer.node)]
     if not between:
         return []
@@ -160,36 +160,36 @@ def _chain(state: State, answer: Answer, origin: Origin) -> list[str]:
     return [f"  It came through {', '.join(names)}{more}."]
 
 
-def expected(state: State, answer: Answer) -> str:
-    """That somebody said what should have come of a call, and how that was understood."""
+def expectation_noted(state: State, answer: Answer) -> str:
+    """Confirms what a call should have returned, and says how that was understood."""
     what = f"{answer.mark} of call {answer.node}" if answer.mark else f"call {answer.node}"
-    noted = f"It is noted what {what} should give: {answer.expected}"
+    answers_noted = f"It is noted what {what} should give: {answer.expected}"
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
     if is_what_it_gave(state, answer):
-        return f"{noted}, which is what it gave"
+        return f"{answers_noted}, which is what it gave"
     where = call.where()
     if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
-        return noted
-    return f"{noted} (kept as words: it is no Python expression)"
+        return answers_noted
+    return f"{answers_noted} (kept as words: it is no Python expression)"
 
 
 def is_what_it_gave(state: State, answer: Answer) -> bool:
-    """Whether what was expected of a call came of it; it may still have done something wrong."""
+    """Whether a call returned what was expected; it may still have done something wrong."""
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
     returned = call.outcome.value if call.outcome.kind is OutcomeKind.RETURNED else None
     return answer.mark is None and returned is not None and answer.expected == show(returned)
 
 
 def can_be_tried(answer: Answer) -> bool:
-    """Whether what was expected can take the place of what came of the call."""
+    """Whether the expected value can replace the value that a call returned."""
     is_value = answer.mark is None and not answer.expects_exception
     return is_value and _is_expression(answer.expected or "")
 
 
 def expected_elsewhere(state: State, node: int) -> dict[int, str]:
-    """What a person expects of other calls that neither led to this one nor came of it.
+    """The values that a person expects of calls that are neither callers nor callees of this one.
 
-    With one of those in its place it would not matter any more what this one gives.
+    With a caller or callee replaced, the value of this call would not matter any more.
     """
     tree, end = state.tree, state.tree.columns.end
     here = tree.position(node)
@@ -202,22 +202,24 @@ def expected_elsewhere(state: State, node: int) -> dict[int, str]:
     return values
 
 
-def together(values: Collection[int], node: int) -> str:
-    """That more than one value is tried."""
+def together_with(values: Collection[int], node: int) -> str:
+    """Says which other values are tried at the same time."""
     others = sorted(other for other in values if other != node)
     calls = f"call{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
     return f" together with what {calls} should give" if others else ""
 
 
 def wrong_line(state: State) -> int | None:
-    """The line of the output, counted from 1, that a session began with, if that is its symptom."""
+    """The number of the wrong line of output, from 1, if the session began with such a symptom."""
     marks = (answer.mark for answer in state.facts.answers if answer.by == SYMPTOM)
     first = next((mark for mark in marks if mark and mark.root == PRINTED and mark.steps), None)
     return None if first is None else int(first.steps[0].strip("[]")) + 1
 
 
-def trial(tried: Trial, width: int, head: str = "Tried", wrong: int | None = None) -> list[str]:
-    """What becomes of the run, if calls give what was expected: of the line that is wrong first."""
+def trial_lines(
+    tried: Trial, width: int, head: str = "Tried", wrong: int | None = None
+) -> list[str]:
+    """What happens to the run if calls return what was expected, the wrong line first."""
     lines = sorted(tried.lines, key=lambda line: line.number != wrong)
     is_first = bool(lines) and lines[0].number == wrong
     became = "the line that is wrong becomes" if is_first else "the output becomes"
@@ -231,7 +233,7 @@ def trial(tried: Trial, width: int, head: str = "Tried", wrong: int | None = Non
     else:
         what = "nothing changes: this is not why the run is wrong, or not all of why"
     both = f"; {became}" if lines and (tried.helps or tried.ends) else ""
-    out = wrapped(f"{head}: with that {what}{both}{':' if lines else '.'}", width)
+    out = wrap(f"{head}: with that {what}{both}{':' if lines else '.'}", width)
     for line in lines[:MOST_CHANGED]:
         out += hanging(printable(f"  {line.number}  {line.after}   (was: {line.before})"), width)
     more = len(lines) - MOST_CHANGED
@@ -248,8 +250,8 @@ def _is_expression(text: str) -> bool:
     return True
 
 
-def trusted(trust: Trust, *, withdrawn: bool) -> str:
-    """What a trust means."""
+def trust_noted(trust: Trust, *, withdrawn: bool) -> str:
+    """Confirms a trust and says what it means."""
     if withdrawn:
         return f"No longer trusted: {trust}. Its calls may be asked about again."
     return (
@@ -258,8 +260,8 @@ def trusted(trust: Trust, *, withdrawn: bool) -> str:
     )
 
 
-def leaving(session: DrivenSession, reason: str) -> str:
-    """What is left behind when a session is left before its end."""
+def left_early(session: DrivenSession, reason: str) -> str:
+    """Why the session was left early, and where its answers are kept."""
     text = f"No fault was found yet: {reason}."
     log = session.log
     if log is None or log.path is None:

@@ -1,7 +1,7 @@
-"""Values and calls on several lines, when one line is too narrow for them.
+"""Values and calls on several lines, where one line is too narrow.
 
-What fits stays on one line; what does not is opened, and its parts are set below each other. Lines
-are made one by one, so that whoever needs only the first few never pays for the rest.
+What fits stays on one line; what does not is opened, and its parts are written below each other.
+Lines are generated one by one, so that the first few cost no more than themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whence.model.value import BRIEF, Kind, Limits, Value, brackets, label_of, s
 from whence.report.changes import afterwards
 
 _Said = list[tuple[str, Value | None]]
-"""Words, and the values that they lead to."""
+"""Texts, each with the value that follows it."""
 _PARTS = 6
 
 STEP = 2
@@ -38,7 +38,7 @@ def fold(
 ) -> Iterator[str]:
     """The lines of a value in a width, with some text before and after it.
 
-    `dense`: attributes and keys stand in rows too, not each on a line of its own.
+    `dense`: attributes and keys share lines too, instead of each having its own.
     """
     margin = " " * indent
     room = max(_NARROWEST, width - indent - len(before) - len(after))
@@ -46,7 +46,7 @@ def fold(
     if len(text) <= room:
         yield margin + before + text + after
     elif not value.parts or limits.depth <= 0:
-        yield from _chopped(before + show(value, limits) + after, width, margin)
+        yield from _chop(before + show(value, limits) + after, width, margin)
     else:
         yield from _opened(value, limits, width, before, after, indent, dense)
 
@@ -85,8 +85,8 @@ def _opened(
     yield margin + closing + after
 
 
-def _chopped(text: str, width: int, margin: str) -> Iterator[str]:
-    """A text that has no parts, cut behind a word or column where that is near the line's end."""
+def _chop(text: str, width: int, margin: str) -> Iterator[str]:
+    """The lines of a text without parts, broken after a word or column near the line's end."""
     room = max(_NARROWEST, width - len(margin))
     while len(text) > room:
         stop = max(text.rfind(mark, room * 2 // 3, room) + len(mark) - 1 for mark in _BREAKS)
@@ -107,7 +107,7 @@ def first_lines(lines: Iterator[str], count: int) -> list[str]:
     return shown
 
 
-def fitted(
+def fit(
     value: Value,
     limits: Limits,
     width: int,
@@ -117,7 +117,7 @@ def fitted(
     after: str = "",
     indent: int = 0,
 ) -> list[str]:
-    """A value on at most `most` lines: what is nested deep is left out before what comes late."""
+    """A value on at most `most` lines: deep nesting is left out before later parts."""
     ways = [(depth, False) for depth in range(limits.depth, 1, -1)]
     ways += [(depth, True) for depth in range(limits.depth, 0, -1)]
     for depth, dense in ways:
@@ -132,7 +132,7 @@ def fitted(
 
 
 def brief(call: Call, width: int) -> str:
-    """A call and its outcome on one line, the inputs cut off before the outcome is."""
+    """A call and its outcome on one line; the inputs are cut off before the outcome is."""
     yielded = call.outcome.yielded
     if len(yielded) > BRIEF.parts:
         call = replace(call, outcome=replace(call.outcome, yielded=yielded[: BRIEF.parts]))
@@ -161,16 +161,16 @@ def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
     if len(whole) <= width:
         return [whole]
     if call.text:
-        return first_lines(_chopped(call.text, width, ""), most)
+        return first_lines(_chop(call.text, width, ""), most)
     right = call.right(limits)
     left = _folded_left(call, limits, width, most)
     return left + ([right] if len(right) <= width else _folded_right(call, limits, width, most))
 
 
 def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list[str]:
-    """A piece of a call: which one, and below it what was so before and after it."""
+    """A step: which one, and below it the state before and after it."""
     before: _Said = [(f"{argument.name} = ", argument.value) for argument in call.arguments]
-    out = first_lines(_chopped(step.label, width, ""), most)
+    out = first_lines(_chop(step.label, width, ""), most)
     for label, parts in (
         ("before: ", before),
         ("in it:  ", _worked_out(step, before, limits)),
@@ -184,14 +184,14 @@ def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list
         out.append(f"{_DEEPER}{label}".rstrip())
         for text, value in parts:
             if value is None:
-                out += first_lines(_chopped(text, width, _DEEPER * 2), most)
+                out += first_lines(_chop(text, width, _DEEPER * 2), most)
             else:
-                out += fitted(value, limits, width, most, before=text, indent=2 * STEP)
+                out += fit(value, limits, width, most, before=text, indent=2 * STEP)
     return out
 
 
 def _worked_out(step: Step, before: _Said, limits: Limits) -> _Said:
-    """What was worked out in a step, where what was so before it cannot be shown in full."""
+    """What a step evaluated, if the state before it cannot be shown in full."""
     # Attributes that it does not look at were left out on purpose.
     shown = [
         replace(value, omitted=0) if value.kind is Kind.OBJECT else value
@@ -211,7 +211,7 @@ def _folded_left(call: Call, limits: Limits, width: int, most: int) -> list[str]
     out = [f"{call.function.short()}("]
     for argument in call.arguments:
         before = f"{argument.name}=" if argument.name else ""
-        out += fitted(argument.value, limits, width, most, before=before, after=",", indent=STEP)
+        out += fit(argument.value, limits, width, most, before=before, after=",", indent=STEP)
     return [*out, ")"]
 
 
@@ -219,7 +219,7 @@ def _folded_right(call: Call, limits: Limits, width: int, most: int) -> list[str
     outcome = call.outcome
     out: list[str] = []
     for value in outcome.yielded[: limits.parts]:
-        out += fitted(value, limits, width, most, before="yielded ", after=",")
+        out += fit(value, limits, width, most, before="yielded ", after=",")
     if len(outcome.yielded) > limits.parts:
         out.append(f"yielded …{len(outcome.yielded) - limits.parts} more,")
     ending = replace(call, outcome=replace(outcome, yielded=(), value=None)).right()
@@ -231,4 +231,4 @@ def _folded_right(call: Call, limits: Limits, width: int, most: int) -> list[str
         return [*out, ending]
     if outcome.kind is OutcomeKind.NOT_TERMINATED:
         ending += ":"
-    return out + fitted(outcome.value, limits, width, most, before=ending + " ")
+    return out + fit(outcome.value, limits, width, most, before=ending + " ")

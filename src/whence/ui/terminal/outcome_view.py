@@ -90,7 +90,7 @@ class OutcomeView:
         return QuestionContext(sources, last, self._screen.emphasises, by)
 
     def prompt(self, outcome: Outcome) -> str:
-        """What stands before the cursor."""
+        """The prompt for the next line."""
         match outcome:
             case Ask(question):
                 return prompt(question)

@@ -16,7 +16,7 @@ from whence.ui.terminal.screen import (
     hanging,
     no_completion,
     printable,
-    wrapped,
+    wrap,
 )
 
 WIDTH_IN_PIPES = 80
@@ -28,26 +28,26 @@ class PlainScreen:
     """Lines in, lines out."""
 
     def __init__(self, source: TextIO, output: TextIO, *, echo: bool | None = None) -> None:
-        """`echo`: write the lines that are read; None: if their reader does not see them."""
+        """`echo`: whether to write the lines that are read; None: if nobody sees them otherwise."""
         self._input = source
         self._output = output
         self._echo = not _is_terminal(source) if echo is None else echo
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody types the answers."""
+        """Whether a person types the answers."""
         return _is_terminal(self._input)
 
     @property
     def width(self) -> int:
-        """The terminal's width; in a pipe always the same one."""
+        """The terminal's width; in a pipe always the same."""
         if _is_terminal(self._output):
             return max(20, shutil.get_terminal_size().columns)
         return WIDTH_IN_PIPES
 
     @property
     def emphasises(self) -> bool:
-        """Plain text is all alike."""
+        """Never: plain text has no emphasis."""
         return False
 
     def say(self, *lines: str | Line) -> None:
@@ -61,7 +61,7 @@ class PlainScreen:
 
     def note(self, text: str) -> None:
         """Write sentences."""
-        self.say(*wrapped(text, self.width))
+        self.say(*wrap(text, self.width))
 
     def warn(self, text: str) -> None:
         """Write sentences."""
@@ -79,7 +79,7 @@ class PlainScreen:
                 self.say("" if last else "  (Ctrl-C again leaves)")
                 continue
             except (OSError, ValueError):
-                line = ""  # a terminal that went away, or a closed file: no more will come
+                line = ""  # the terminal went away, or the file is closed: nothing more will come
             if not line:
                 if prompt is not None:
                     self.say("")

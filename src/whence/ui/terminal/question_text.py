@@ -17,7 +17,7 @@ from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
 from whence.report.source import NOWHERE, Sources, attentive
-from whence.ui.terminal.multiline import brief, equation, fitted
+from whence.ui.terminal.multiline import brief, equation, fit
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
@@ -53,8 +53,8 @@ def opening(
 ) -> list[Line]:
     """What a newcomer has to know before the first question, on three lines.
 
-    The first, which call is wrong, is left out (None) where it was just said that the run is.
-    `inside`: it is one of the steps of this call that is looked for.
+    The first line, which call is wrong, is left out (`top` is None) if it was just said that the
+    run is. `inside`: the search is among the steps of this call.
     """
     what = "step" if inside else "call"
     so_far = "" if not answers else f" (after {answers} answer{'s' if answers > 1 else ''})"
@@ -88,7 +88,7 @@ def header(question: Question, number: int) -> str:
 
 
 def prompt(question: Question) -> str:
-    """What is asked, and what can be answered."""
+    """The prompt of a question, with the possible answers."""
     asked = _ASKED[question.call.outcome.kind]
     default = question.default
     choice = "y/n/i/?" if default is None else f"y/n/i/?, Enter: {typed(default)}"
@@ -96,21 +96,21 @@ def prompt(question: Question) -> str:
 
 
 def typed(answer: Answer) -> str:
-    """An answer as one would type it."""
+    """An answer as a person would type it."""
     mark = f" {answer.mark}" if answer.mark else ""
     return LETTERS[answer.verdict] + mark
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionContext:
-    """What a question is seen with: the source, and the call of the same function judged last."""
+    """What a question is shown with: the sources, and the call that was judged last."""
 
     sources: Sources = NOWHERE
     last: Call | None = None
     emphasised: bool = False
-    """Whether the screen shows by itself what differs from the last one."""
+    """Whether the screen itself emphasises what differs from the last call."""
     raised_by: str = ""
-    """The operation in the call's own code that raised what it raised."""
+    """The operation in the call's own code that raised its exception."""
 
 
 PLAINLY = QuestionContext()
@@ -119,14 +119,14 @@ PLAINLY = QuestionContext()
 def question_lines(
     question: Question, number: int, width: int, context: QuestionContext = PLAINLY
 ) -> list[Line]:
-    """All that is shown of a question, its header first."""
+    """All lines of a question, its header first."""
     whole = question.call
     call = attentive(whole, context.sources)
     room = max(20, width - 2)
     differing = _differing(whole, context.last)
     strong = _strong(call, differing) if context.emphasised else ()
     for most in _LINES_A_VALUE:
-        shown = _shown(call, context.sources, room, most, strong)
+        shown = _call_lines(call, context.sources, room, most, strong)
         if len(shown) <= _MOST_LINES:
             break
     cut = _is_cut(call)
@@ -147,23 +147,23 @@ def question_lines(
     ]
 
 
-def _shown(
+def _call_lines(
     call: Call, sources: Sources, width: int, most: int, strong: tuple[str, ...]
 ) -> list[Line]:
-    """The call with all that it read and did, each value on at most `most` lines."""
+    """The call with its reads, effects and output, each value on at most `most` lines."""
     shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, width, most)]
     shown += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
     shown += [Line(text, Tone.CALL, strong) for text in _reads(call, width, most)]
-    if call.step is None:  # of a step they stand beside what was before it
+    if call.step is None:  # for a step they are beside the state before it
         shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
     printed = "\n".join(call.output) or call.printed
     return shown + [Line(text) for text in printed_lines(printed)]
 
 
 def _differing(call: Call, last: Call | None) -> list[str]:
-    """The inputs that are not what they were when the function was judged last, if not all.
+    """The inputs that differ from those of the last judged call of the function, if not all do.
 
-    Of a single argument one sees by oneself that it differs.
+    With a single argument the difference is obvious.
     """
     plain = not call.text and call.step is None
     if last is None or last.function.name != call.function.name or not plain:
@@ -190,7 +190,7 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
 
 
 def _data(call: Call) -> list[Binding]:
-    """The state that a call read, without the code that it names, and what cannot be seen into."""
+    """The state that a call read, without code and without opaque values."""
     return [
         read
         for read in call.reads
@@ -203,7 +203,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _is_cut(call: Call) -> bool:
-    """Whether some value is not shown in full although all of it is there."""
+    """Whether some value is shown in part although all of it is known."""
     if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
         return True
     values = [binding.value for binding in (*(() if call.text else call.arguments), *_data(call))]
@@ -222,7 +222,7 @@ def _reads(call: Call, width: int, most: int) -> list[str]:
     out: list[str] = []
     data = _data(call)
     for read in data[:_READS]:
-        out += fitted(read.value, LIMITS, width, most, before=f"it read {read.name} = ")
+        out += fit(read.value, LIMITS, width, most, before=f"it read {read.name} = ")
     if len(data) > _READS:
         out.append(f"it read … {len(data) - _READS} more")
     return out
@@ -254,11 +254,11 @@ def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> l
 
 
 def _looks_the_same(effect: Effect, width: int, most: int) -> bool:
-    """Whether what differs lies too deep to be seen in the whole."""
+    """Whether the difference lies too deep to be seen in the whole value."""
     if effect.before is None or effect.after is None:
         return False
     before, after = (
-        fitted(value, LIMITS, width, most, before="", indent=2)
+        fit(value, LIMITS, width, most, before="", indent=2)
         for value in (effect.before, effect.after)
     )
     return before == after
@@ -274,17 +274,17 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
         return [line]
     if before is None and after is not None and change.within is not Kind.SET:
         verb = "inserted" if change.within else "made"
-        return fitted(after, LIMITS, width, most, before=f"it {verb} {name} = ")
+        return fit(after, LIMITS, width, most, before=f"it {verb} {name} = ")
     if before is None or after is None:
         return [_cut(line, width)]
     out: list[str] = [f"it changed {name}:"]
     for label, value in (("from ", before), ("to   ", after)):
-        out += fitted(value, LIMITS, width, most, before=label, indent=2)
+        out += fit(value, LIMITS, width, most, before=label, indent=2)
     return out
 
 
 def _is_empty(before: Value, after: Value) -> bool:
-    """Whether an object had nothing in it yet."""
+    """Whether an object was still empty."""
     same = before.kind is Kind.OBJECT and (before.kind, before.text) == (after.kind, after.text)
     made = bool(after.parts) and all(step.startswith(".") for step, _ in after.parts)
     return same and made and not before.parts and not before.omitted

@@ -14,12 +14,12 @@ from whence.ports import Following, Reruns
 from whence.report.source import source_lines
 from whence.ui import DrivenSession
 from whence.ui.terminal import messages
-from whence.ui.terminal.screen import Screen, wrapped
+from whence.ui.terminal.screen import Screen, wrap
 from whence.ui.terminal.show_command import MOST_LINES, call_lines
 
 
 class RerunCommands:
-    """Runs the program of one session again, and shows on one screen what comes of it."""
+    """Runs the program of one session again, and shows the result on one screen."""
 
     def __init__(self, session: DrivenSession, screen: Screen) -> None:
         self._session = session
@@ -31,7 +31,7 @@ class RerunCommands:
             return True
         session, screen = self._session, self._screen
         if not session.may_run:
-            screen.say(*wrapped(f"This runs again: {reruns.command}", screen.width))
+            screen.say(*wrap(f"This runs again: {reruns.command}", screen.width))
             screen.say("What it does to files, or to others, it does once more.")
             reply = screen.read("Run it? [y/N] ")
             session.may_run = reply is not None and reply.strip().lower() in ("y", "yes")
@@ -88,14 +88,14 @@ class RerunCommands:
                 with session.waiting("trying that"):
                     trial = reruns.tried(values)
             except WhenceError as problem:
-                screen.note(f"Not tried{messages.together(values, answer.node)}: {problem}")
+                screen.note(f"Not tried{messages.together_with(values, answer.node)}: {problem}")
                 continue
             except KeyboardInterrupt:
                 screen.note("Stopped.")
                 return
             wrong = messages.wrong_line(state)
-            head = f"Tried{messages.together(values, answer.node)}"
-            screen.say(*messages.trial(trial, screen.width, head, wrong))
+            head = f"Tried{messages.together_with(values, answer.node)}"
+            screen.say(*messages.trial_lines(trial, screen.width, head, wrong))
             return
 
     def _reruns(self) -> Reruns:

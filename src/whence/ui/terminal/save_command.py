@@ -1,4 +1,4 @@
-"""Writing a session to a file, for `save`."""
+"""The command `save`: writes the session to a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whence.ui import DrivenSession
 
 
 def save(session: DrivenSession, name: str) -> str:
-    """Write the session, and say so."""
+    """Write the session; returns a sentence that says so."""
     if not name:
         if session.log is None or session.log.path is None:
             return "This session is not kept in a file; save FILE writes it to one."

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Protocol
 
 Complete = Callable[[str], Sequence[str]]
-"""From the text before the cursor to the texts that could stand in its place."""
+"""Maps the text before the cursor to the texts that could replace it."""
 
 
 class Tone(Enum):
@@ -31,25 +31,25 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line to be shown."""
+    """One line to show."""
 
     text: str
     tone: Tone = Tone.PLAIN
     strong: tuple[str, ...] = ()
-    """Pieces of the text that matter most, for screens that can show it."""
+    """The pieces of the text that matter most, for screens that can emphasise them."""
 
 
 def no_completion(text: str) -> Sequence[str]:
-    """Nothing to propose."""
+    """No proposals."""
     return ()
 
 
 class Screen(Protocol):
-    """Where a session is held."""
+    """What a session is shown on and read from."""
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits there, who can be asked what to do next."""
+        """Whether a person is there, who can be asked what to do next."""
 
     @property
     def width(self) -> int:
@@ -57,13 +57,13 @@ class Screen(Protocol):
 
     @property
     def emphasises(self) -> bool:
-        """Whether it can show which pieces of a line matter most."""
+        """Whether it can emphasise pieces of a line."""
 
     def say(self, *lines: str | Line) -> None:
         """Show lines."""
 
     def note(self, text: str) -> None:
-        """Say something beside the dialogue."""
+        """Say something outside the dialogue."""
 
     def warn(self, text: str) -> None:
         """Say what went wrong."""
@@ -78,16 +78,16 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": "    "}
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Sentences on lines of a width; a path stays in one piece, so that it can be copied."""
+def wrap(text: str, width: int) -> list[str]:
+    """Break sentences into lines; a path stays in one piece, so that it can be copied."""
     lines = textwrap.wrap(printable(text), width, break_long_words=False, break_on_hyphens=False)
     return lines or [""]
 
 
 def hanging(line: str, width: int) -> list[str]:
-    """A line that may be too long, the rest of it indented deeper than its beginning.
+    """A line that may be too long, the rest indented deeper than its beginning.
 
-    Two spaces after the first words make these a label, and the rest stands beside it.
+    Two spaces after the first words make these a label, and the rest is written beside it.
     """
     if len(line) <= width:
         return [line]
@@ -105,7 +105,7 @@ def hanging(line: str, width: int) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """The text with everything that would not stay in its line spelt out."""
+    """The text with control characters and everything else that could leave its line spelt out."""
     if text.isprintable():
         return text
     return "".join(_spelt(character) for character in text)

@@ -1,4 +1,4 @@
-"""Which screen a session is held on, decided in one place."""
+"""Chooses the screen of a session, in one place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.ui.terminal.screen import Screen
 
 
 def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool) -> Screen:
-    """The fancy screen where a person sits at a terminal that can show it, else the plain one.
+    """The fancy screen for a person at a terminal that can show it, else the plain one.
 
     `answers` is where answers are read from instead of standard input.
     """
@@ -24,15 +24,15 @@ def choose_screen(*, answers: TextIO | None, output: TextIO | None, plain: bool)
         from whence.ui.terminal.fancy import FancyScreen
 
         return FancyScreen(target)
-    # A stream that was read from cannot be changed any more; whoever read did this before.
+    # A stream that was read from cannot be reconfigured; its first reader did this already.
     if isinstance(source, io.TextIOWrapper) and source.errors != "replace":
-        # Bytes that are not text are a line that is not understood, not a failure.
+        # Bytes that are no text make a line that is not understood, not a failure.
         source.reconfigure(errors="replace")
     return PlainScreen(source, target)
 
 
 def why_plain(source: TextIO, output: TextIO) -> str | None:
-    """What stands against the fancy screen, None if nothing does."""
+    """Why the fancy screen cannot be used, None if it can."""
     if not source.isatty():
         return "the input is not a terminal"
     if not output.isatty():

@@ -1,4 +1,4 @@
-"""One call with all that was recorded of it, for `show`."""
+"""The command `show`: one call with everything that was recorded of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LINES = 2000
 
 
 def whole_lines(state: State, node: int, width: int) -> list[str]:
-    """The call by its number: inputs, outcome, changes, output, in full."""
+    """A call by its id: inputs, outcome, effects and output, in full."""
     lines = list(islice(_lines(state, node, width), MOST_LINES + 1))
     if len(lines) > MOST_LINES:
         lines[-1] = "… browse walks into the rest"
@@ -34,7 +34,7 @@ def _lines(state: State, node: int, width: int) -> Iterator[str]:
 
 
 def call_lines(call: Call, width: int) -> Iterator[str]:
-    """What was recorded of a call, without its name and number."""
+    """Everything that was recorded of a call, without its name and id."""
     if call.text:
         yield f"  {call.text}"
     if call.step is not None:

@@ -1,4 +1,4 @@
-"""Strategies, switches and oracles as they are listed, and what a name means among them."""
+"""Lists of strategies, switches and oracles, and finding one by the start of its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SWITCHES = {
 
 
 def find_switch(name: str, on: bool) -> SwitchTurned:
-    """The event that turns the switch with this name, or the only one whose name starts so."""
+    """The event for the switch with this name, or the only one whose name starts so."""
     fitting = [switch for switch in Switches.__dataclass_fields__ if switch.startswith(name)]
     if len(fitting) != 1:
         switches = ", ".join(Switches.__dataclass_fields__)
@@ -29,7 +29,7 @@ def find_switch(name: str, on: bool) -> SwitchTurned:
 
 
 def switch_lines(switches: Switches) -> list[str]:
-    """Every switch, how it stands and what it does."""
+    """Every switch, whether it is on, and what it does."""
     return [
         f"  {name:<12} {'on ' if getattr(switches, name) else 'off'}  {SWITCHES.get(name, '')}"
         for name in Switches.__dataclass_fields__
@@ -37,7 +37,7 @@ def switch_lines(switches: Switches) -> list[str]:
 
 
 def find_oracle(session: DrivenSession, name: str) -> str:
-    """The name of the oracle that is meant, by any beginning that only one has."""
+    """The name of the oracle with this name, or the only one whose name starts so."""
     names = oracle_names(session)
     wanted = _plain(name)
     fitting = [candidate for candidate in names if _plain(candidate) == wanted] or [
@@ -56,7 +56,7 @@ def oracle_names(session: DrivenSession) -> list[str]:
 
 
 def oracle_lines(session: DrivenSession) -> list[str]:
-    """Every oracle, whether it is asked, and how many answers of it stand."""
+    """Every oracle, whether it is asked, and how many of its answers hold."""
     facts = session.state.facts
     by = Counter(answer.by for answer in facts.answers)
     names = oracle_names(session)
@@ -72,7 +72,7 @@ def _plain(name: str) -> str:
 
 
 def strategy_lines(current: str, width: int) -> list[str]:
-    """Every strategy with what it does; a star stands before the one that is used."""
+    """Every strategy with its description; a star marks the current one."""
     column = max(map(len, DESCRIPTIONS))
     out = []
     for name, description in DESCRIPTIONS.items():

@@ -1,8 +1,8 @@
-"""Asks what is wrong about a run, before any call is asked about.
+"""Asks what is wrong about a run, before any call is judged.
 
-Plainly: how it ended, what it printed with numbered lines, and one question that an empty line
-answers with what is most likely meant. Nothing is known here of how runs are recorded: whoever
-asks also says whether what was named is there.
+It shows how the run ended and its output with numbered lines, and asks one question; an empty line
+means the most likely symptom. It knows nothing of recordings: the caller gives the ending and the
+output.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from whence.errors import UsageError
 from whence.model.symptom import Symptom, SymptomKind, parse
-from whence.ui.terminal.screen import Line, Screen, Tone, wrapped
+from whence.ui.terminal.screen import Line, Screen, Tone, wrap
 
 _MOST = 14
 _HEAD = 4
@@ -34,7 +34,7 @@ _HELP = (
 
 
 class NobodySaid(Exception):
-    """There is nobody who could say what is wrong."""
+    """Nobody is there who could say what is wrong."""
 
 
 def ask(
@@ -44,15 +44,15 @@ def ask(
     default: Symptom | None,
     accept: Callable[[Symptom], None],
 ) -> Symptom | None:
-    """What is wrong, None if nothing is. `accept` refuses with a `UsageError` what is not there.
+    """The symptom, or None if nothing is wrong. `accept` raises `UsageError` for what is not there.
 
-    `ending` says how it ended, on one line, and below that what is known of why. `NobodySaid` if
-    there is nobody to say it.
+    `ending` says how the run ended, on its first line, and then what is known of why. Raises
+    `NobodySaid` if there is nobody to ask.
     """
     first, *more = ending.splitlines()
     screen.say("", Line(first, Tone.TITLE))
     for line in more:
-        screen.say(*wrapped(line, screen.width))
+        screen.say(*wrap(line, screen.width))
     if lines:
         screen.say("It printed:", *_numbered(lines, _MOST))
     choice = [f"Enter: {_meant(default)}"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from whence.model.call import Call, Outcome, OutcomeKind
 from whence.model.value import FULL, Kind, Limits, Value, atom, show
 from whence.tree.codec import decode_value
-from whence.ui.terminal.multiline import brief, equation, first_lines, fitted, fold
+from whence.ui.terminal.multiline import brief, equation, first_lines, fit, fold
 from whence.ui.terminal.screen import hanging
 
 
@@ -36,7 +36,7 @@ def test_a_text_without_parts_is_cut_where_the_line_ends() -> None:
 def test_what_is_nested_deep_is_left_out_before_what_comes_late() -> None:
     deep = [[[n, n + 1] for n in range(9)] for _ in range(9)]
     value = decode_value({"object": "P", "fields": {"deep": deep, "last": 1}})
-    lines = fitted(value, Limits(), 40, 6, before="")
+    lines = fit(value, Limits(), 40, 6, before="")
     assert len(lines) <= 6
     assert any("last=1" in line for line in lines)
 
@@ -81,7 +81,7 @@ def test_a_small_pair_is_shown_however_deep_it_is() -> None:
 
 def test_attributes_stand_in_rows_before_anything_is_left_out() -> None:
     parts = tuple((f".a{number}", atom("0")) for number in range(9))
-    lines = fitted(Value(Kind.OBJECT, "Many", parts), Limits(), 40, 4, before="")
+    lines = fit(Value(Kind.OBJECT, "Many", parts), Limits(), 40, 4, before="")
     assert lines[0] == "Many(" and lines[-1] == ")"
     assert " ".join(lines[1:-1]).split() == [f"a{number}=0," for number in range(9)]
 

@@ -2,7 +2,7 @@ import io
 from typing import NoReturn
 
 from whence.ui.terminal.plain import PlainScreen
-from whence.ui.terminal.screen import Line, Tone, printable, wrapped
+from whence.ui.terminal.screen import Line, Tone, printable, wrap
 
 
 def ascii_output() -> tuple[io.BytesIO, io.TextIOWrapper]:
@@ -64,7 +64,7 @@ def test_a_program_cannot_write_on_the_screen() -> None:
 
 def test_sentences_are_wrapped_but_paths_stay_whole() -> None:
     path = "/very/long/" + "x" * 100
-    assert wrapped(f"kept in {path} now", 40) == ["kept in", path, "now"]
+    assert wrap(f"kept in {path} now", 40) == ["kept in", path, "now"]
 
 
 class Interrupted(io.StringIO):

@@ -144,11 +144,11 @@ def test_values_of_calls_apart_are_tried_together_or_else_alone(
 def test_of_the_lines_that_change_the_one_that_is_wrong_comes_first(call: Build) -> None:
     lines = tuple(ChangedLine(n, "16", "14") for n in (2, 5, 7))
     tried = Trial("", "", lines)
-    assert messages.trial(tried, 80, wrong=5)[:2] == [
+    assert messages.trial_lines(tried, 80, wrong=5)[:2] == [
         "Tried: with that the line that is wrong becomes:",
         "  5  14   (was: 16)",
     ]
-    assert messages.trial(tried, 80, wrong=6)[0] == (
+    assert messages.trial_lines(tried, 80, wrong=6)[0] == (
         "Tried: with that line 6, which is wrong, stays; the output becomes:"
     )
     state = State(tree_of([Node(1, None, replace(call(), output=("a", "b")))]))

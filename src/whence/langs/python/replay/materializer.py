@@ -23,7 +23,7 @@ from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at
-from whence.tree.shrinking import collapsed
+from whence.tree.shrinking import collapse
 
 
 def make_expandable(tree: ColumnTree, replay: PartialReplay) -> None:
@@ -153,7 +153,7 @@ def _cut(window: RecordedWindow, top: int, first_id: int) -> ColumnTree:
         source_of=tree.source_of[area],
         ids=None,
     )
-    below = collapsed(below, columns.depth == _complete_levels(tree, area))
+    below = collapse(below, columns.depth == _complete_levels(tree, area))
     return replace(below, ids=_ids(window, below.details, below.columns.parent, top, first_id))
 
 

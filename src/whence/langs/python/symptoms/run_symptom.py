@@ -23,7 +23,7 @@ from whence.model.value import Kind, Value, show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
-from whence.tree.cycles import find_cycle, told
+from whence.tree.cycles import describe_cycle, find_cycle
 from whence.tree.readable_call import readable_call
 
 CALLED = "--call"
@@ -72,7 +72,7 @@ def summarize_run(tree: Tree) -> RunSummary:
     if default is None and lines:
         default = Symptom(SymptomKind.OUTPUT, line=1 if len(lines) == 1 else None)
     cycle = find_cycle(tree) if call.outcome.kind is OutcomeKind.NOT_TERMINATED else None
-    round_ = "" if cycle is None else told(tree, cycle)
+    round_ = "" if cycle is None else describe_cycle(tree, cycle)
     return RunSummary(top, ending, default, lines, failed, rest, round_)
 
 

@@ -29,7 +29,7 @@ from whence.langs.python.trace.trace_pages import TraceFile, TraceHeader
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
 from whence.tree.build import Rows, as_array, link
-from whence.tree.column_tree import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assemble_tree
 
 _SPAN = 2**42
 _HALF = 2**41
@@ -254,7 +254,7 @@ def _joined(
     )
     rules = [Rule(each.name, each.name, each.location) for each in functions.table]
     source = JoinedProcessSource([member.source for member in members], processes, notes)
-    return assembled(link(rows, arrange), functions.table, rules, source)
+    return assemble_tree(link(rows, arrange), functions.table, rules, source)
 
 
 def _ids(tree: ColumnTree) -> Int64s:

@@ -43,7 +43,7 @@ from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import tree_index
 from whence.tree.build import Rows, as_array, link
-from whence.tree.column_tree import ColumnTree, assembled
+from whence.tree.column_tree import ColumnTree, assemble_tree
 
 Progress = Callable[[int, int], None]
 _INDEX = "trace 5"
@@ -126,7 +126,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
     rules = [Rule(each.name, each.name, each.location) for each in functions]
-    tree = assembled(link(rows, arrange), functions, rules, source)
+    tree = assemble_tree(link(rows, arrange), functions, rules, source)
     if tree_index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
         extras = {name: getattr(places, name) for name in RecordPositions.__slots__}
         extras |= {name: getattr(directory, name) for name in TablePositions.__slots__}

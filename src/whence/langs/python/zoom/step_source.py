@@ -49,7 +49,7 @@ LEAVES = (SegmentKind.TEST, SegmentKind.ITEMS)
 
 
 class StepSource:
-    """Where the details of steps are: a `CallSource`."""
+    """Where the details of steps are: a `DetailSource`."""
 
     def __init__(
         self, told: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str

@@ -20,7 +20,7 @@ from whence.langs.python.zoom.step_provenance import StepPlaces, StepProvenance
 from whence.langs.python.zoom.step_source import StepSource
 from whence.model.call import Function, OutcomeKind, Rule
 from whence.tree.build import Rows, link
-from whence.tree.column_tree import ColumnTree, all_ids, assembled
+from whence.tree.column_tree import ColumnTree, all_ids, assemble_tree
 from whence.tree.readable_call import function_at
 
 _EFFORT = 12
@@ -100,7 +100,9 @@ class _TreeBuilder:
                 self._others.append(call)
         if told.is_cut and not told.is_waiting:
             self._rest()
-        return assembled(link(self._rows), list(self._functions), list(self._rules), self.source)
+        return assemble_tree(
+            link(self._rows), list(self._functions), list(self._rules), self.source
+        )
 
     def places(self) -> StepPlaces:
         """Where the steps of the tree are."""

@@ -19,7 +19,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.replay_settings import ReplaySettings
 from whence.model.value import atom
 from whence.tree.column_tree import ColumnTree
-from whence.tree.shrinking import collapsed
+from whence.tree.shrinking import collapse
 
 PROGRAM = """
 def read(text):
@@ -218,7 +218,7 @@ def test_a_part_that_too_few_calls_were_recorded_for_is_followed_when_the_tree_h
     node = run.nodes("scaled")[0]
     position = run.tree.position(node)
     part = find_mark(run.tree.call(position), "result[0]", input_side=False)
-    cut = collapsed(run.tree, np.arange(len(run.tree.columns)) == position)
+    cut = collapse(run.tree, np.arange(len(run.tree.columns)) == position)
     provenance = counted(run, cut, runs)
     assert "only counted" in provenance.origin(node, part).unknown
     assert not provenance.needs_run(node, part)

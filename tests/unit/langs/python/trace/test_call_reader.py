@@ -4,7 +4,7 @@ from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.recorded_effects import UNKNOWN
-from whence.model.call import Binding, Effect, Location, OutcomeKind, unshared
+from whence.model.call import Binding, Effect, Location, OutcomeKind, expand_shared
 from whence.model.value import atom, show
 
 
@@ -51,14 +51,14 @@ def test_a_result_that_is_an_input_is_the_input_as_it_is_then(maker, encode):
     maker.call(maker.code("f", ["xs"]), encode["numbers"](1))
     maker.of(f.CHANGED, 1, 0, value=encode["numbers"](1, 2))
     maker.of(f.RETURN, 1, value=bytes([f.INPUT, 0]))
-    call = unshared(maker.open().call(1))
+    call = expand_shared(maker.open().call(1))
     assert show(call.outcome.value) == "[1, 2]"
     assert show(call.arguments[0].value) == "[1]"
 
 
 def test_an_input_given_twice_is_shown_twice(maker, encode):
     maker.call(maker.code("f", ["a", "b"]), encode["numbers"](1), bytes([f.INPUT, 0]))
-    call = unshared(maker.open().call(1))
+    call = expand_shared(maker.open().call(1))
     assert [show(each.value) for each in call.arguments] == ["[1]", "[1]"]
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
-from whence.model.call import unshared
+from whence.model.call import expand_shared
 from whence.model.value import show
 
 POINT = 0
@@ -22,7 +22,7 @@ def shown(maker):
 
     def write(value: bytes) -> str:
         maker.call(code, value)
-        return show(unshared(maker.open().call(1)).arguments[0].value)
+        return show(expand_shared(maker.open().call(1)).arguments[0].value)
 
     return write
 
