@@ -1,7 +1,7 @@
-"""The seams of whence: every way in which a language, a strategy or an oracle plugs in.
+"""The ports of whence: every way in which a language, a strategy or an oracle plugs in.
 
-Strategies, oracles, slices and sessions see a program only through these Protocols. Each says what
-it promises and what it may be asked; `whence.testing` checks the promises.
+Strategies, oracles, slices, sessions and reports see a program only through these Protocols. Each
+docstring is the contract of its port; `whence.testing.laws` checks the contracts.
 """
 
 from __future__ import annotations
@@ -87,156 +87,154 @@ class Tree(Protocol):
         """The stable id of the call at a position."""
 
     def position(self, node: int) -> int:
-        """Where a call stands; `UsageError` if there is none with this id."""
+        """The position of the call with an id; `UsageError` if there is none."""
 
     def positions(self, nodes: Collection[int]) -> Int64s:
-        """Where many calls stand, in any order."""
+        """The positions of many calls, in any order."""
 
     def expand(self, position: int, levels: int) -> Tree:
         """The tree with `levels` more levels below an implicit call, its weights corrected.
 
-        Raises `CannotExpand` where what lies below is not to be had.
+        Raises `CannotExpand` if the callees cannot be found.
         """
 
 
 class Provenance(Protocol):
-    """Where values came from. What it cannot know it says; it never guesses."""
+    """Where values came from. It never guesses: an origin that is unknown has a reason."""
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
-        """The call that made the marked part of call `node`.
+        """The call that created the marked part of call `node`.
 
-        Where that lies below an implicit call, `Origin.below` names it: it is asked again when the
-        tree was expanded there.
+        If that call is hidden below an implicit one, `Origin.below` names the implicit call: the
+        session expands it and asks again.
         """
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
-        """The calls that could have influenced the part, or None where that is not known."""
+        """The calls that could have influenced the part, or None if they are unknown."""
 
     def grown(self, tree: Tree) -> Provenance:
-        """The provenance for a tree that this one's tree was expanded to."""
+        """The same provenance for an expansion of its tree."""
 
 
 class Oracle(Protocol):
-    """Something other than the person at the terminal that may know an answer.
+    """Answers questions in place of a person.
 
-    Oracles are asked one after another before a person is; the first that knows gives the answer,
-    and is named as its giver. One that raises a `WhenceError` is not asked again in this run.
+    Oracles are asked in order, before a person is; the first one that knows the answer gives it.
+    One that raises a `WhenceError` is not asked again in this session.
     """
 
     @property
     def name(self) -> str:
-        """Who is named as the giver of its answers, and by which it is turned off."""
+        """Identifies the oracle in answers, and in `--no-oracle`."""
 
     def judge(self, question: Question) -> Verdict | Judgement | None:
-        """The verdict, or None where it does not know. A `Judgement` also says why.
+        """The verdict, or None if the oracle does not know. A `Judgement` also says why.
 
-        It must be what a person who knows the program would say: when in doubt, None. Where the
-        call was given what it should never get, that is INADMISSIBLE, whatever came of it.
+        The verdict must be that of a person who knows the program: when in doubt, None. A call
+        with input that it should never receive is INADMISSIBLE, whatever its outcome.
         """
 
 
 @runtime_checkable
 class Acquitter(Protocol):
-    """An oracle that also knows of code that it cannot be at fault, whatever its calls come to."""
+    """An oracle that also knows of some code that it cannot be at fault."""
 
     def acquits(self, node: int) -> str | None:
-        """Why a call cannot be at fault; None if it can."""
+        """Why this call cannot be at fault; None if it can."""
 
 
 class Reruns(Protocol):
-    """Learns by running the program again what its recording does not say.
+    """Runs the program again to learn what its recording does not say.
 
-    Unless it is harmless, what a program does to the world it does again, so a person has to allow
-    it (but for `lines_alone`). What cannot be had, because the program went another way or cannot
-    be run, is a `WhenceError`.
+    A re-run that is not harmless repeats the program's effects on the world, so a person has to
+    allow it. Only `lines_alone` needs no permission. A re-run that diverges or is impossible raises
+    a `WhenceError`.
     """
 
     @property
     def is_harmless(self) -> bool:
-        """Whether nothing in the world is changed by it."""
+        """Whether a re-run changes nothing in the world."""
 
     @property
     def command(self) -> str:
-        """What is run and where, for a person who has to allow it."""
+        """The command and its folder, for a person who has to allow it."""
 
     @property
     def how(self) -> str:
-        """From where it is run again, for a person."""
+        """Where a re-run starts, for a person to read."""
 
     def whole(self, node: int) -> Call:
-        """The call with all that its values hold."""
+        """The call with its values in full."""
 
     def lines(self, node: int) -> frozenset[int]:
         """The lines of source that the call itself ran."""
 
     def tried(self, expected: Mapping[int, str]) -> Trial:
-        """What becomes of the run if calls, whatever they do, give these values in the end."""
+        """How the run ends if these calls return these values instead of their own."""
 
     def debug(self, node: int, *, at_end: bool = False) -> None:
-        """Let a person step through the call at our terminal, from its start or its end."""
+        """Let a person step through the call at this terminal, from its start or its end."""
 
     def lines_alone(self, node: int) -> frozenset[int]:
-        """The same, learned from this one call, made again where it can reach nothing outside: the
-        only thing here that is done unasked."""
+        """The same, learned by making this one call again, isolated from the world."""
 
 
 @runtime_checkable
 class Following(Protocol):
-    """Reruns that also learn where a marked part came from, which the provenance then tells.
+    """Re-runs that follow a marked part back to its origin, for the provenance to report.
 
-    Without `give_up` a run is made as soon as the provenance is asked.
+    Without `give_up`, the provenance makes the run as soon as it is asked about the part.
     """
 
     def needs_run(self, node: int, part: MarkedPart) -> bool:
-        """Whether it takes a run of the program to know where a part came from."""
+        """Whether the origin of a part is known only after a re-run."""
 
     def follow(self, node: int, part: MarkedPart) -> None:
-        """Make the run; what it does not tell is unknown, with the reason."""
+        """Make the re-run; an origin that it does not find is unknown, with the reason."""
 
     def give_up(self, node: int, part: MarkedPart, why: str) -> None:
-        """Make no run for this part: where it came from is unknown, for this reason."""
+        """Make no re-run for this part: its origin is unknown, for this reason."""
 
 
 @runtime_checkable
 class Freezing(Protocol):
-    """Reruns that pass over calls that were judged right, where that changes nothing."""
+    """Re-runs that replace calls that were judged right by their recorded effects."""
 
     def frozen(self, node: int) -> str:
-        """Whether a call is frozen, or why it cannot be; nothing if nobody wanted it to be."""
+        """Says that a call is frozen, or why it cannot be; empty if nobody wanted to freeze it."""
 
 
 @runtime_checkable
 class Zooming(Protocol):
-    """Reruns that can also go into one call."""
+    """Re-runs that can zoom into one call."""
 
     def zoom(self, node: int) -> tuple[Tree, Provenance]:
-        """The steps of a call as a tree, below the call itself and above the calls that they made,
-        and where values came from among them.
+        """The steps of a call as a tree, and the provenance of values among them.
 
-        Calls have the ids that they have in the tree that this is about.
+        The call is the root; the calls that a step made are below the step, with their old ids.
         """
 
     def worked_out(self, node: int) -> WorkedOut:
-        """What a call that raised had worked out by itself when it did."""
+        """The variables and intermediate values of a call at the moment it raised."""
 
 
 class Prior(Protocol):
-    """What is known beforehand of how likely calls are to be at fault, their weight aside.
+    """How likely each call is to be at fault before anyone is asked, apart from its weight.
 
-    Evidence, no verdict: it changes in which order questions come, never what can be found.
+    A prior is evidence, not a verdict: it changes the order of questions, never what can be found.
     """
 
     def factors(self, tree: Tree) -> Floats:
-        """For each position what its own weight is multiplied by, from 0 to 1. What is next to
-        nothing is raised to a floor, so that no call is ruled out."""
+        """For each position, a factor for its own weight, from 0 to 1. Factors
+        close to 0 are raised to a floor, so that no call is ruled out."""
 
 
 class CallGraph(Protocol):
-    """Which functions a function may call, by the text of the program: what ran is in the tree."""
+    """Which functions a function may call, according to the source text."""
 
     def callees(self, function: Function, among: Sequence[Function]) -> Sequence[int] | None:
-        """The places of those `among` the functions of a tree that it may call, in the order in
-        which its text names them first; None where the text is not to be had. Too many do no harm.
+        """The indices of those functions `among` the given ones that it may call, in the order in
+        which its text first names them; None if there is no text. Too many do no harm.
         """
 
 
@@ -252,7 +250,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A strategy cannot choose before `levels` levels below an implicit call are known."""
+    """A strategy's request to expand an implicit call by `levels` levels before it can choose."""
 
     position: int
     levels: int

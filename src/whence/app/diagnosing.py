@@ -14,7 +14,7 @@ from typing import TextIO
 
 from whence.app import oracle_gathering
 from whence.app.frontends import sources_of
-from whence.app.progress import Waiting
+from whence.app.progress import ProgressDisplay
 from whence.app.report_writing import check_output, write_report
 from whence.app.session_driver import SessionDriver
 from whence.app.session_request import SessionRequest
@@ -60,7 +60,7 @@ def diagnose(
     # Whatever may be wrong with the request is found before an earlier session is touched.
     wishes = _wishes(request, tree)
     check_output(request.output)
-    waiting = Waiting()
+    waiting = ProgressDisplay()
     with ExitStack() as resources:
         screen = _screen(request, resources)
         ours = OracleSet() if is_zoom else oracle_gathering.language_oracles(opened, request)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.app.progress import told_in_percent
+from whence.app.progress import percent_reporter
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.frontend import PythonFrontend
 from whence.langs.python.recordings import latest
@@ -92,7 +92,7 @@ def _start(path: Path) -> bytes:
 
 def _progress(path: Path) -> Progress | None:
     """Shows a person how much of a large file was read."""
-    report, size = told_in_percent(f"indexing {path.name}", _LARGE), path.stat().st_size
+    report, size = percent_reporter(f"indexing {path.name}", _LARGE), path.stat().st_size
     if report is None:
         return None
     return lambda done, total: report(size * done // max(total, 1), size)

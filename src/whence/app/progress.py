@@ -1,7 +1,6 @@
-"""Says on the terminal what takes long: one line on standard error, wiped out when it is done.
+"""Shows on the terminal what takes long: one line on standard error, erased at the end.
 
-Nothing where nobody looks, nothing of what is quickly done, and nothing while a program that is run
-has the terminal: its output is its own.
+It shows nothing if standard error is no terminal, and nothing in the first second.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
-_QUIET_AT_FIRST, _TURN = 1.0, 0.5
-_WIPE = "\r\x1b[K"
+_QUIET_SECONDS, _REFRESH_SECONDS = 1.0, 0.5
+_ERASE = "\r\x1b[K"
 _BAR = 20
 
 
 @dataclass
-class _Doing:
-    """Something that is being done."""
+class _Activity:
+    """One long operation."""
 
     what: str
     since: float
@@ -42,8 +41,8 @@ class _Doing:
         return f"{what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
 
 
-def told_in_percent(doing: str, least: int = 0) -> Callable[[int, int], None] | None:
-    """Tells how much of so much is done, if that is not less than `least`; None if nobody looks."""
+def percent_reporter(activity: str, least: int = 0) -> Callable[[int, int], None] | None:
+    """Shows progress in percent if the total is at least `least`; None without a terminal."""
     if not sys.stderr.isatty():
         return None
     shown = -1
@@ -54,85 +53,84 @@ def told_in_percent(doing: str, least: int = 0) -> Callable[[int, int], None] | 
         if of < least or percent == shown:
             return
         shown = percent
-        text = "" if done >= of else f"{doing}: {percent} %"
-        print(f"{_WIPE}{text}", end="", file=sys.stderr, flush=True)
+        text = "" if done >= of else f"{activity}: {percent} %"
+        print(f"{_ERASE}{text}", end="", file=sys.stderr, flush=True)
 
     return report
 
 
-class Waiting:
-    """`with waiting("running it again"):` around what a person may have to wait for."""
+class ProgressDisplay:
+    """A display of what a person waits for: `with waiting("running it again"):`."""
 
-    def __init__(self, stream: TextIO | None = None, quiet: float = _QUIET_AT_FIRST) -> None:
+    def __init__(self, stream: TextIO | None = None, quiet: float = _QUIET_SECONDS) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._quiet = quiet
-        self._seen = self._stream is not None and self._stream.isatty()
+        self._is_terminal = self._stream is not None and self._stream.isatty()
         self._lock = threading.Lock()
-        self._begun = threading.Event()
-        self._doing: list[_Doing] = []
+        self._is_active = threading.Event()
+        self._activities: list[_Activity] = []
         self._thread: threading.Thread | None = None
-        self._shown = False
+        self._has_line = False
 
     @contextmanager
-    def with_progress(self, doing: str) -> Iterator[Callable[[int, int], None]]:
-        """The same of what can say how far it is: so many of so many."""
-        with self(doing):
-            if self._doing:
-                told = self._doing[-1]
-                yield told.reach
+    def with_progress(self, activity: str) -> Iterator[Callable[[int, int], None]]:
+        """The same for an operation that can report how many of how many calls are done."""
+        with self(activity):
+            if self._activities:
+                yield self._activities[-1].reach
             else:
                 yield lambda done, of: None
 
     @contextmanager
-    def __call__(self, doing: str) -> Iterator[None]:
-        """Tell what is done, and for how long, until it is done."""
-        if not self._seen:
+    def __call__(self, activity: str) -> Iterator[None]:
+        """Show an activity and its seconds while the block runs."""
+        if not self._is_terminal:
             yield
             return
         with self._lock:
-            self._doing.append(_Doing(doing, time.monotonic()))
+            self._activities.append(_Activity(activity, time.monotonic()))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._tell, daemon=True)
+                self._thread = threading.Thread(target=self._display, daemon=True)
                 self._thread.start()
-        self._begun.set()
+        self._is_active.set()
         try:
             yield
         finally:
             with self._lock:
-                self._doing.pop()
-                if not self._doing:
-                    self._begun.clear()
-                    self._wipe()
+                self._activities.pop()
+                if not self._activities:
+                    self._is_active.clear()
+                    self._erase()
 
     def show(self, what: str, done: int, of: int) -> None:
-        """Tell for what it is done and how far it is; what is done was told before."""
+        """Set the purpose and the progress of the current activity."""
         with self._lock:
-            if self._doing:
-                self._doing[-1].purpose = what
-                self._doing[-1].reach(done, of)
+            if self._activities:
+                self._activities[-1].purpose = what
+                self._activities[-1].reach(done, of)
 
-    def _tell(self) -> None:
+    def _display(self) -> None:
         while True:
-            self._begun.wait()
+            self._is_active.wait()
             with self._lock:
-                if self._doing:
-                    doing = self._doing[-1]
-                    seconds = time.monotonic() - doing.since
+                if self._activities:
+                    current = self._activities[-1]
+                    seconds = time.monotonic() - current.since
                     if seconds >= self._quiet:
-                        self._shown = True
-                        line = f"{doing.text()}: {seconds:,.0f} s (Ctrl-C stops it)"
+                        self._has_line = True
+                        line = f"{current.text()}: {seconds:,.0f} s (Ctrl-C stops it)"
                         width = shutil.get_terminal_size().columns - 1
-                        self._write(f"{_WIPE}{line[:width]}")
-            time.sleep(min(_TURN, self._quiet))
+                        self._write(f"{_ERASE}{line[:width]}")
+            time.sleep(min(_REFRESH_SECONDS, self._quiet))
 
-    def _wipe(self) -> None:
-        if self._shown:
-            self._shown = False
-            self._write(_WIPE)
+    def _erase(self) -> None:
+        if self._has_line:
+            self._has_line = False
+            self._write(_ERASE)
 
     def _write(self, text: str) -> None:
         try:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            self._seen = False  # the terminal is gone
+            self._is_terminal = False  # the terminal is gone

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from whence.app.oracle_gathering import answer_file
 from whence.errors import UsageError
@@ -16,7 +15,7 @@ _ID = 8
 FORGET = "forget"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "answers",
@@ -26,9 +25,7 @@ def configure(commands: Any) -> None:
         "takes answers back: by their short names, or all about a function by its name. A line is "
         "added to the file that says so; nothing is rewritten (docs/oracles.md).",
     )
-    command.add_argument(
-        "words", nargs="*", metavar="forget WHAT", help="which answers are to be forgotten"
-    )
+    command.add_argument("words", nargs="*", metavar="forget WHAT", help="which answers to forget")
     command.add_argument(
         "--file", type=Path, metavar="FILE", help="the file (default: that of the project)"
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import runpy
 from pathlib import Path
-from typing import Any
 
 import whence
 from whence.errors import UsageError, WhenceError
@@ -21,21 +20,21 @@ _OPTIONS = {
 _FOLDER = Path(whence.__file__).parents[2] / "bench"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "bench",
-        help="how well whence does on bugs that are known (in a checkout of whence)",
-        description="`questions` debugs the buggy programs in tests/corpus with every strategy, a "
-        "simulated person answering as the repaired programs do, and prints whether the function "
-        "at fault was named, how many questions that took, how many characters were shown, and the "
-        "seconds (docs/questions.md); with --mutants it debugs bugs that are made in installed "
-        "packages instead, by `auto` without and with marks. `mutants` makes such bugs and debugs "
-        "them with the unchanged package as reference version (docs/mutants.md); it goes on where "
-        "it was cut off. Both need a checkout of whence, and Python 3.12.",
+        help="measure whence on known bugs (in a checkout of whence)",
+        description="`questions` debugs the buggy programs in tests/corpus with every "
+        "strategy; a simulated person answers as the repaired programs do. It prints whether "
+        "the function at fault was named, the number of questions, the characters shown, and "
+        "the seconds (docs/questions.md). With --mutants it debugs mutations of installed "
+        "packages instead, with `auto`, without and with marks. `mutants` makes such mutations "
+        "and debugs them with the unchanged package as reference version (docs/mutants.md); it "
+        "resumes where it was interrupted. Both need a checkout of whence, and Python 3.12.",
     )
-    command.add_argument("what", choices=tuple(_OPTIONS), help="what is measured")
-    command.add_argument("--write", metavar="FILE", help="put the tables into a document, too")
+    command.add_argument("what", choices=tuple(_OPTIONS), help="what to measure")
+    command.add_argument("--write", metavar="FILE", help="also put the tables into a document")
     command.add_argument(
         "--strategy", action="append", metavar="NAME",
         help="questions: only this strategy (may be repeated)",
@@ -45,19 +44,21 @@ def configure(commands: Any) -> None:
         help="questions: only this program (may be repeated)",
     )  # fmt: skip
     command.add_argument(
-        "--mutants", metavar="N", help="questions: N bugs that are made in each installed package"
+        "--mutants", metavar="N", help="questions: debug N mutations of each installed package"
     )
     command.add_argument(
         "--package", action="append", metavar="NAME",
         help="mutants, questions --mutants: only this package (may be repeated)",
     )  # fmt: skip
     command.add_argument(
-        "--count", metavar="N", help="mutants: of each package, so many with another outcome"
+        "--count",
+        metavar="N",
+        help="mutants: this many mutations with another outcome, for each package",
     )
-    command.add_argument("--parallel", metavar="N", help="mutants: so many at a time")
-    command.add_argument("--seconds", metavar="N", help="mutants: that one may take")
+    command.add_argument("--parallel", metavar="N", help="mutants: this many processes")
+    command.add_argument("--seconds", metavar="N", help="mutants: the time limit of one mutation")
     command.add_argument(
-        "--results", metavar="FILE", help="mutants: what came of each; a run goes on from there"
+        "--results", metavar="FILE", help="mutants: the file of results, from which a run resumes"
     )
     command.set_defaults(run=run)
 

@@ -12,7 +12,6 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from whence.cli import record, run
 from whence.errors import WhenceError
@@ -25,7 +24,7 @@ _TEST = "::"
 _LIMIT = 60.0
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "bisect",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from whence.cli import run as running
 from whence.errors import UsageError
@@ -12,7 +11,7 @@ from whence.langs.python.debuggee.launch import Kind, Target
 _USAGE = "whence call [OPTIONS] 'package.module:function' [ARGS]"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "call",

@@ -12,10 +12,9 @@ import ast
 import contextlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -50,24 +49,24 @@ _MOST_CALLS = 200_000
 _TEXT = Limits(depth=4, parts=12, characters=200)
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "check",
         help="after a fix: run the recorded program again and see whether the fault is gone",
-        description="Runs the command of a recording again, with the same input and environment, "
-        "and records it. Says whether what was wrong is gone, and what became of the calls that "
-        "were judged before (.whence/answers.jsonl): those that still give what was called wrong, "
-        "that give what was expected or something else, that are not made any more. The program's "
-        "output is not shown. Exit codes: 0 nothing that was called wrong occurs any more and "
-        "what was wrong is gone, 1 otherwise, 2 the program could not be run.",
+        description="Runs the command of a recording again, with the same input and "
+        "environment, and records it. Says whether the symptom is gone, and what became of the "
+        "calls that were judged before (.whence/answers.jsonl): which still return what was "
+        "called wrong, which return the expected value or another one, and which are no longer "
+        "made. The program's output is not shown. Exit codes: 0 the symptom is gone and no "
+        "call is still wrong, 1 otherwise, 2 the program did not run.",
     )
     command.add_argument(
         "recording", nargs="?", default=LAST, metavar="FILE",
-        help="the recording (default: last, the newest of the project that has something wrong)",
+        help="the recording (default: last, the project's newest one that has a symptom)",
     )  # fmt: skip
     command.add_argument(
-        "--time-limit", metavar="SECONDS", type=float, help="stop the program after so long"
+        "--time-limit", metavar="SECONDS", type=float, help="stop the program after this time"
     )
     command.set_defaults(run=run)
 
@@ -203,7 +202,7 @@ def _output(line: int | None, old: tuple[str, ...], new: tuple[str, ...]) -> tup
     return then != now, f"Line {line} of the output was {then!r} and {_is_now(then, now, repr)}."
 
 
-def _is_now(then: str, now: str, shown: Any = str) -> str:
+def _is_now(then: str, now: str, shown: Callable[[str], str] = str) -> str:
     return "is so still" if then == now else f"is now {shown(now)}"
 
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from whence.app.frontends import open_any
 from whence.model.call import Mark, MarkedPart, find_mark, roots
@@ -17,7 +16,7 @@ from whence.tree.tree_file import write_tree
 _PARTS = 2000
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "convert",
@@ -25,9 +24,13 @@ def configure(commands: Any) -> None:
         description="Writes a tree, or the execution tree of an Augmented Redex Trail with the "
         "origins of its values, as JSON lines (docs/tree-format.md).",
     )
-    command.add_argument("file", type=Path, metavar="FILE", help="what is converted")
+    command.add_argument("file", type=Path, metavar="FILE", help="the file to convert")
     command.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="where to (default: standard output)"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the file to write (default: standard output)",
     )
     command.set_defaults(run=run)
 
@@ -39,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     origins = None
     if opened.computes_origins and provenance is not None:
         # An origin that is computed here is given by no file: it has to be written down.
-        def origins(position: int) -> Iterable[Mapping[str, Any]]:
+        def origins(position: int) -> Iterable[Mapping[str, object]]:
             return _origins(tree, provenance, position)
 
     write_tree(options.output or sys.stdout, tree, origins, header_of(opened))
@@ -52,7 +55,7 @@ def header_of(opened: Opened) -> TreeHeader | None:
     return None if recording is None else TreeHeader(recording.language, recording.name)
 
 
-def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, Any]]:
+def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapping[str, object]]:
     """The origin of every part of a call's arguments and result."""
     call, node = tree.call(position), tree.id(position)
     for root in roots(call):
@@ -62,7 +65,7 @@ def _origins(tree: Tree, provenance: Provenance, position: int) -> Iterable[Mapp
             origin = provenance.origin(node, part)
             if origin.node is None:
                 continue
-            record: dict[str, Any] = {"part": str(part.mark), "node": origin.node}
+            record: dict[str, object] = {"part": str(part.mark), "node": origin.node}
             if origin.chain[1:]:
                 record["through"] = list(origin.chain[1:])
             if origin.expression:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from whence.app import diagnosing
 from whence.app.first_answers import FirstAnswers
@@ -12,15 +11,15 @@ from whence.app.frontends import given_or_last, open_any
 from whence.cli import session_options, symptom_option
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "debug",
         help="find the fault in an execution tree",
         description="Asks whether calls of the tree are right until it can name the one at "
-        "fault. FILE is a recording, a tree (JSON lines, see docs/tree-format.md) or an Augmented "
-        "Redex Trail (JSON, see docs/art-format.md). Without FILE the project's last recording is "
-        "opened again, see `whence list`.",
+        "fault. FILE is a recording, a tree (JSON lines, see docs/tree-format.md) or an "
+        "Augmented Redex Trail (JSON, see docs/art-format.md). Without FILE it opens the "
+        "project's last recording, see `whence list`.",
     )
     command.add_argument(
         "file", type=Path, metavar="FILE", nargs="?",

@@ -8,7 +8,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import whence
 from whence.langs.python.record.choose import NATIVE, Candidate, candidates
@@ -23,13 +22,13 @@ _OPTIONAL = {
 }
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand has no options."""
     command = commands.add_parser(
         "doctor",
         help="say what works here, and why something does not",
-        description="Says which ways of recording work with this Python, why the others do not, "
-        "and what can be done about it. The exit code is 1 if nothing can record here.",
+        description="Says which backends can record with this Python, why the others cannot, "
+        "and what to do about it. The exit code is 1 if none can.",
     )
     command.set_defaults(run=run)
 

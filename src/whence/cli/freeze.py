@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,16 +26,17 @@ _SHOWN = 20
 _BRIEF = Limits(depth=2, parts=4, characters=60)
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "freeze",
         help="say which calls of a function need not be made when a program is run again",
-        description="Runs the program of a recording with a journal again, notes what the calls "
-        "of a function do, runs it once more with their effects played in their place, and "
-        "compares all other calls. Says which calls can be frozen so, why others cannot, and what "
-        "that spares. A session does so by itself with calls that were judged right, where it "
-        "pays (docs/running-again.md). Exit codes: 0 some can be frozen, 1 none can.",
+        description="Runs the program of a recording with a journal again and notes the "
+        "effects of a function's calls; runs it once more with these effects in place of the "
+        "calls, and compares the other calls. Says which calls can be frozen, why others "
+        "cannot, and how much time that saves. A session freezes calls that were judged right "
+        "by itself, where it pays (docs/running-again.md). Exit codes: 0 some calls can be "
+        "frozen, 1 none can.",
     )
     command.add_argument(
         "function", metavar="FUNCTION", help="a name, as `whence show` gives it, or a pattern"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import Any
 
 from whence.cli.show import bytes_text, natural
 from whence.errors import WhenceError
@@ -20,18 +19,18 @@ from whence.tree.readable_call import readable_call
 _COMMAND = 60
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "list",
         help="list the project's recordings",
-        description="Lists the recordings in .whence/runs: when each was made, how many calls and "
-        "bytes it has, how the program ended, what is known to be wrong, whether a session about "
-        "it was begun, and the command. `whence debug` opens the last one again.",
+        description="Lists the recordings in .whence/runs: the date, the number of calls and "
+        "bytes, how the program ended, the symptom, whether it has a session, and the command. "
+        "`whence debug` opens the last one.",
     )
     command.add_argument(
         "--prune", type=natural, metavar="N",
-        help="remove all but the last N, with what belongs to them",
+        help="remove all but the last N recordings, with their files",
     )  # fmt: skip
     command.set_defaults(run=run)
 

@@ -42,8 +42,8 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """The whole command line, or that of some commands."""
     whole = argparse.ArgumentParser(
         prog="whence",
-        description="Finds the call that went wrong: takes what a program did as a tree of "
-        "calls, asks whether a few of them are right, and names the one at fault.",
+        description="Finds the call that went wrong: takes the calls of a run as a tree, asks "
+        "whether a few of them are right, and names the one at fault.",
     )
     whole.add_argument("--version", action="version", version=f"whence {whence.__version__}")
     commands = whole.add_subparsers(

@@ -22,9 +22,9 @@ def manual() -> str:
         "",
         f"{whole.description}",
         "",
-        "Exit codes: 0 when the fault was found (or the command is done), 1 when it was not found, "
-        "2 for wrong usage or input that cannot be had, 128 and the number of a signal when told "
-        "to end by it. The reason is on standard error.",
+        "Exit codes: 0 the fault was found, or the command succeeded; 1 the fault was not "
+        "found; 2 wrong usage or unreadable input; 128 plus the number of the signal that "
+        "ended whence. The reason is on standard error.",
     ]
     for name, command in _commands(whole).items():
         out += ["", f"## `whence {name}`", "", f"{command.description}"]

@@ -7,12 +7,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from whence.app.frontends import given_or_last, open_any
-from whence.app.progress import Waiting
+from whence.app.progress import ProgressDisplay
 from whence.cli.convert import header_of
 from whence.cli.session_options import add_budget
 from whence.cli.show import natural, tree_lines
@@ -24,14 +23,14 @@ from whence.tree.tree_file import write_tree
 _NARROWEST = 40
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "materialize",
-        help="find out what a call did that was only counted",
-        description="Runs the program of a recording with a journal again, up to the end of one "
-        "call, and records what that call did, as deep as stays within a number of calls. A "
-        "session does so by itself when a question needs it (docs/running-again.md).",
+        help="record the calls below a call that was only counted",
+        description="Runs the program of a recording with a journal again, up to the end of "
+        "one call, and records the calls below it, as deep as the node budget allows. A "
+        "session does this by itself when a question needs it (docs/running-again.md).",
     )
     command.add_argument(
         "recording", type=Path, metavar="RECORDING", nargs="?",
@@ -39,12 +38,13 @@ def configure(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument(
         "call", type=int, metavar="CALL", nargs="?",
-        help="the number of the call (default: the one with the most calls that were only counted)",
+        help="the number of the call (default: the one with the most callees that were only "
+        "counted)",
     )  # fmt: skip
     add_budget(command)
     command.add_argument(
         "--depth", type=natural, default=3, metavar="N",
-        help="how many levels of it are shown (default: 3)",
+        help="how many levels to show (default: 3)",
     )  # fmt: skip
     command.add_argument(
         "-o", "--output", type=Path, metavar="FILE",
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     tree = opened.tree
     position = _heaviest(tree) if options.call is None else tree.position(options.call)
     node, began = tree.id(position), time.monotonic()
-    waiting = Waiting()
+    waiting = ProgressDisplay()
     if opened.replay is not None:
         opened.replay.configure(
             ReplaySettings(node_budget=options.node_budget, on_progress=waiting.show)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from whence.app import diagnosing
 from whence.cli import session_options
@@ -45,14 +45,15 @@ from whence.ui.terminal.screen import Screen
 _SAY = "say --wrong N or --missing"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "prolog",
         help="find the fault in a Prolog program",
-        description="Runs a goal in SWI-Prolog and lists its answers. One is wrong, one is "
-        "missing, the goal raised an error or did not end: whence asks about what led to it until "
-        "it can name the clause or the predicate at fault (docs/prolog.md).",
+        description="Runs a goal in SWI-Prolog and lists its answers. If an answer is wrong or "
+        "missing, or if the goal raised an error or did not end, whence asks about the calls "
+        "that led to it until it can name the clause or the predicate at fault "
+        "(docs/prolog.md).",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="the program")
     command.add_argument("goal", metavar="GOAL", nargs="?", help="the goal, as one types it at ?-")
@@ -65,34 +66,36 @@ def configure(commands: Any) -> None:
         "--missing-answer", metavar="ATOM",
         help="this answer is missing: p(3), or X = 3",
     )  # fmt: skip
-    symptom.add_argument("--raised", action="store_true", help="it should not raise that error")
     symptom.add_argument(
-        "--endless", action="store_true", help="it should have ended before it was stopped"
+        "--raised", action="store_true", help="the goal should not raise this error"
+    )
+    symptom.add_argument(
+        "--endless", action="store_true", help="the goal should have ended before it was stopped"
     )
     symptom.add_argument(
         "--test", metavar="UNIT:NAME",
-        help="instead of a goal: the body of this plunit test, or of the first that fails of a "
-        "unit; what is wrong is what the test says",
+        help="debug the body of this plunit test, or of the first failing test of a unit, "
+        "instead of a goal; the test says what is wrong",
     )  # fmt: skip
     command.add_argument(
         "--part", metavar="PART",
-        help="which part of the goal is wrong: of a variable, as in X[2], or of an argument, 3[2]",
+        help="the wrong part of the goal: part of a variable, X[2], or of an argument, 3[2]",
     )  # fmt: skip
     command.add_argument(
         "--tests", metavar="FILE", type=Path, action="append", default=[],
-        help="a file with plunit tests of the program (default: FILE.plt beside it; those in the "
-        "program are always known)",
+        help="a file with plunit tests of the program, besides those in the program (default: "
+        "FILE.plt beside it)",
     )  # fmt: skip
     slices = command.add_argument_group("slices, instead of a session")
     slices.add_argument(
         "--slice", metavar="ARG",
-        help="print the calls, and which of them an argument (2) or a variable (X) of the goal can "
-        "depend on: the data-flow slice and the debug slice",
+        help="print the calls that an argument (2) or a variable (X) of the goal can depend "
+        "on: the data-flow slice and the debug slice",
     )  # fmt: skip
     slices.add_argument(
         "--picture", metavar="FILE", type=Path,
-        help="draw the calls and the slices into FILE, an SVG (needs Graphviz; else a text is "
-        "written)",
+        help="draw the calls and the slices to an SVG file (needs Graphviz; without it a text "
+        "is written)",
     )  # fmt: skip
     limits = command.add_argument_group("the run")
     limits.add_argument(
@@ -101,19 +104,19 @@ def configure(commands: Any) -> None:
     )  # fmt: skip
     limits.add_argument(
         "--depth", type=_number, metavar="N", default=0,
-        help="look only at calls so deep, and into what lies below when it is needed",
+        help="trace calls down to this depth only, and deeper ones when a question needs them",
     )  # fmt: skip
     limits.add_argument(
         "--max-events", type=_number, metavar="N", default=LIMITS.events,
-        help=f"stop it after so many events (default: {LIMITS.events:,})",
+        help=f"stop the goal after this many events (default: {LIMITS.events:,})",
     )  # fmt: skip
     limits.add_argument(
         "--max-depth", type=_number, metavar="N", default=LIMITS.depth,
-        help=f"stop it when calls are so deep (default: {LIMITS.depth:,})",
+        help=f"stop the goal at this depth of calls (default: {LIMITS.depth:,})",
     )  # fmt: skip
     limits.add_argument(
         "--max-seconds", type=_number, metavar="N", default=int(LIMITS.seconds),
-        help=f"stop it after so many seconds (default: {LIMITS.seconds:g})",
+        help=f"stop the goal after this many seconds (default: {LIMITS.seconds:g})",
     )  # fmt: skip
     session_options.add_options(command)
     command.set_defaults(run=run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import textwrap
 from pathlib import Path
-from typing import Any
 
 from whence.app.frontends import given_or_last
 from whence.errors import UsageError
@@ -16,15 +15,16 @@ from whence.langs.python.trace.trace_reader import open_trace
 _WIDTH = 100
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "rerun",
         help="run a recorded program again and say whether it does the same",
         description="Runs the program of a recording again, from its start, and compares all "
-        "calls. With a journal (`--journal` of `whence run` and `whence record`) it learns from "
-        "the world what it learned then, and changes nothing (docs/running-again.md). Exit codes: "
-        "0 all calls are the same, 1 they are not, or its recording breaks off, 2 it was not run.",
+        "calls. With a journal (`--journal` of `whence run` and `whence record`) it receives "
+        "the same answers from the outside world and changes nothing (docs/running-again.md). "
+        "Exit codes: 0 all calls are the same, 1 they differ or the recording is incomplete, 2 "
+        "the program did not run.",
     )
     command.add_argument(
         "recording", type=Path, metavar="RECORDING", nargs="?",
@@ -32,11 +32,12 @@ def configure(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument(
         "--live", action="store_true",
-        help="run it even without a journal: what it does to files and to others it does again",
+        help="run the program even without a journal: it repeats its effects on files and on "
+        "other programs",
     )  # fmt: skip
     command.add_argument(
         "--time-limit", metavar="SECONDS", type=float, default=TIME_LIMIT,
-        help=f"stop it after so long (default: {TIME_LIMIT:g})",
+        help=f"stop the program after this time (default: {TIME_LIMIT:g})",
     )  # fmt: skip
     command.set_defaults(run=run)
 

@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 from whence.app import diagnosing
 from whence.app.first_answers import FirstAnswers
@@ -33,17 +32,18 @@ from whence.langs.python.recordings import new_recording, remove
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "run",
         usage=_USAGE,
         help="run a Python program and find the fault in it",
-        description="Runs a Python program as python does, records it, asks what is wrong and "
-        "then whether some of its calls are right, until it can name the one at fault "
-        "(docs/python.md). Options come before the program; what follows it is the program's, and "
-        "so is standard input unless --answers is -. Exit codes: 0 the fault was found, 1 it was "
-        "not, 2 the program was not run; 128 and more: told to end by a signal.",
+        description="Runs a Python program as python does and records it. Asks what is wrong, "
+        "and then whether some of its calls are right, until it can name the one at fault "
+        "(docs/python.md). Options come before the program; everything after it belongs to the "
+        "program, and so does standard input unless --answers is -. Exit codes: 0 the fault "
+        "was found, 1 it was not found, 2 the program did not run, 128 and more: a signal "
+        "ended whence.",
     )
     record.add_program(command.add_argument_group("the program"))
     add_options(command)
@@ -56,16 +56,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
     symptom_option.add_option(running)
     running.add_argument(
         "--time-limit", metavar="SECONDS", type=_seconds,
-        help="stop the program after so long; calls that it was in did not end",
+        help="stop the program after this time; the calls that were running count as not ended",
     )  # fmt: skip
     running.add_argument(
         "--memory-limit", metavar="SIZE", type=record.size,
-        help="stop it when it has so many bytes of memory (K, M and G are understood), likewise; "
-        "where the system tells",
+        help="stop the program when it uses this many bytes of memory (K, M and G are "
+        "understood), if the system reports it",
     )  # fmt: skip
     running.add_argument(
         "--recording", metavar="FILE", type=Path,
-        help="where the recording goes (default: a new one in .whence/runs, see `whence list`)",
+        help="the file of the recording (default: a new one in .whence/runs, see `whence list`)",
     )  # fmt: skip
     record.add_options(running, command.add_argument_group("which code is recorded"))
     session_options.add_options(command)

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ _CALLEES = 20
 _NARROWEST = 40
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "show",
@@ -42,10 +41,12 @@ def configure(commands: Any) -> None:
     command.add_argument("file", type=Path, metavar="FILE", help="a recording or a tree")
     command.add_argument(
         "--depth", type=natural, default=3, metavar="N",
-        help="how many levels of the tree are shown (default: 3)",
+        help="how many levels of the tree to show (default: 3)",
     )  # fmt: skip
     only = command.add_mutually_exclusive_group()
-    only.add_argument("--call", type=int, metavar="N", help="only call N, with all that is known")
+    only.add_argument(
+        "--call", type=int, metavar="N", help="only call N, with everything that is known of it"
+    )
     only.add_argument("--functions", action="store_true", help="only the functions, all of them")
     command.set_defaults(run=run)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from whence.search.registry import DEFAULT, DESCRIPTIONS
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "strategies",
         help="list the search strategies",
-        description="Lists every way in which the next question can be chosen.",
+        description="Lists the strategies that choose the next question.",
     )
     command.set_defaults(run=run)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
 
 from whence.errors import WhenceError
 from whence.model.symptom import Symptom, parse
 
 
-def add_option(group: Any) -> None:
+def add_option(group: argparse._ActionsContainer) -> None:
     """The option `--wrong`."""
     group.add_argument(
         "--wrong", metavar="WHAT", type=_parsed,
-        help="what is wrong about the run: exception, result, output, output:LINE, "
-        "output:LINE:WORDS, not-ended, or a part as result[2].name (default: it is asked)",
+        help="the symptom: exception, result, output, output:LINE, output:LINE:WORDS, "
+        "not-ended, or a part such as result[2].name (default: ask)",
     )  # fmt: skip
 
 

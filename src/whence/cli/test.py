@@ -15,12 +15,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whence.app import diagnosing
 from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import open_any
-from whence.app.progress import told_in_percent
+from whence.app.progress import percent_reporter
 from whence.cli import session_options
 from whence.errors import WhenceError
 
@@ -36,17 +36,17 @@ _MAY_FOLLOW = "?"
 _THEIRS = "\0"
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "test",
         usage=_USAGE,
         help="run tests with pytest, and find the fault of one that fails",
-        description="Runs `python -m pytest` with the arguments given, records each test that "
-        "fails again by itself, and holds the session about the first of them (docs/pytest.md). "
-        "Long options that are listed here are whence's, everything else is pytest's; before a -- "
-        "short ones are whence's too. The exit code is pytest's if no failing test was recorded, "
-        "else that of `whence debug`.",
+        description="Runs `python -m pytest` with the given arguments, runs and records each "
+        "failing test again by itself, and debugs the first of them (docs/pytest.md). The long "
+        "options listed here belong to whence, everything else to pytest; before a --, short "
+        "options belong to whence, too. The exit code is pytest's if no failing test was "
+        "recorded, else that of `whence debug`.",
     )
     command.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments of pytest")
     _add_options(command)
@@ -57,16 +57,16 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     tests = command.add_argument_group("the tests")
     tests.add_argument(
         "--user-code", action="append", default=[], metavar="PACKAGE|PATH",
-        help="record this although it is installed or part of Python (may be repeated)",
+        help="record this code although it is installed or part of Python (may be repeated)",
     )  # fmt: skip
     tests.add_argument(
         "--most", type=int, default=10, metavar="N",
-        help="record at most so many failing tests (default: 10)",
+        help="record at most this many failing tests (default: 10)",
     )  # fmt: skip
     tests.add_argument(
         "--learn", action="store_true",
-        help="record every test, and keep in .whence/learned.sqlite what tests tell of where to "
-        "look first; then no failing test is debugged",
+        help="record every test, and store in .whence/learned.sqlite which functions the tests "
+        "make suspect; no test is debugged",
     )  # fmt: skip
     session_options.add_options(command)
 
@@ -162,7 +162,7 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _learn_the_rest(learner: Learner) -> None:
-    tests, report = learner.waiting, told_in_percent("learning from the tests")
+    tests, report = learner.waiting, percent_reporter("learning from the tests")
     for done in range(tests):
         if report is not None:
             report(done, tests)

@@ -10,12 +10,11 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from whence.app.frontends import open_any, sources_of
-from whence.app.progress import Waiting
+from whence.app.progress import ProgressDisplay
 from whence.errors import UsageError
 from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
@@ -32,15 +31,15 @@ _WIDTH = 90
 _MOST = 12
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "why",
         help="where a value of a recorded program came from",
-        description="Tells which expression made a part of a value, the calls that it came "
-        "through, and the calls that could have influenced it (docs/marks.md). The program is run "
-        "again for it, with all that it does. Exit codes: 0 the origin was found, 1 it is not "
-        "known or one of several, 2 there is no such call or part.",
+        description="Says which expression created a part of a value, which calls the part "
+        "passed through, and which calls could have influenced it (docs/marks.md). For this "
+        "the program runs again, with all its effects. Exit codes: 0 the origin was found, 1 "
+        "it is unknown or one of several, 2 there is no such call or part.",
     )
     command.add_argument("recording", type=Path, metavar="RECORDING", help="a recording")
     command.add_argument(
@@ -48,12 +47,12 @@ def configure(commands: Any) -> None:
     )
     command.add_argument(
         "path", metavar="PATH",
-        help="the part, as it is marked in a session: result[2].name, or xs[3] for what the call "
-        "was given or has changed",
+        help="the part, as it is marked in a session: result[2].name, or xs[3] for a part of "
+        "an argument or of something that the call changed",
     )  # fmt: skip
     command.add_argument(
         "--format", choices=("text", "json"), default="text",
-        help="how the answer is written (default: text)",
+        help="the format of the answer (default: text)",
     )  # fmt: skip
     command.set_defaults(run=run)
 
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     if problem:
         raise UsageError(problem)
     if opened.replay is not None:
-        opened.replay.configure(ReplaySettings(with_progress=Waiting().with_progress))
+        opened.replay.configure(ReplaySettings(with_progress=ProgressDisplay().with_progress))
     part = _find_part(call, node, options.path, opened.reruns)
     origin, slices = _history(opened, node, part)
     if options.format == "json":
@@ -119,8 +118,8 @@ def _history(
 
 def _record(
     tree: Tree, node: int, part: MarkedPart, origin: Origin, slices: Iterable[frozenset[int]]
-) -> dict[str, Any]:
-    told: dict[str, Any] = {"call": _named(tree, node), "path": str(part.mark)}
+) -> dict[str, object]:
+    told: dict[str, object] = {"call": _named(tree, node), "path": str(part.mark)}
     if origin.node is not None:
         told["origin"] = _place(tree, origin)
         told["made_of"] = [_place(tree, each) for each in origin.made_of]
@@ -136,13 +135,13 @@ def _record(
     return told
 
 
-def _named(tree: Tree, node: int) -> dict[str, Any]:
+def _named(tree: Tree, node: int) -> dict[str, object]:
     function = function_at(tree, tree.position(node))
     return {"node": node, "qualname": function.short()}
 
 
-def _place(tree: Tree, origin: Origin) -> dict[str, Any]:
-    told: dict[str, Any] = {"node": origin.node, "function": None, "qualname": None}
+def _place(tree: Tree, origin: Origin) -> dict[str, object]:
+    told: dict[str, object] = {"node": origin.node, "function": None, "qualname": None}
     if origin.node is not None:
         function = function_at(tree, tree.position(origin.node))
         told |= {"function": function.name, "qualname": function.short()}

@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from whence.app import diagnosing
 from whence.app.frontends import open_any
-from whence.app.progress import Waiting
+from whence.app.progress import ProgressDisplay
 from whence.cli import session_options
 from whence.cli.why import find_call
 from whence.errors import UsageError
@@ -20,16 +19,16 @@ from whence.model.replay_settings import ReplaySettings
 from whence.ports import Opened, Zooming
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "zoom",
         help="find the statement at fault in a recorded call",
-        description="Goes into a call that is wrong: its statements, the rounds of its loops and "
-        "its branches are asked about, each by what was so before and after it, until a statement "
-        "is left (docs/zoom.md). The program is run again for it, up to the end of the call, with "
-        "all that it does. `zoom` at a diagnosis does the same. Exit codes are those of `whence "
-        "debug`.",
+        description="Continues the search inside a wrong call: asks about its statements, loop "
+        "rounds and branches, each with the variables before and after it, until one statement "
+        "is left (docs/zoom.md). For this the program runs again, with all its effects, up to "
+        "the end of the call. `zoom` at a diagnosis does the same. Exit codes are those of "
+        "`whence debug`.",
     )
     command.add_argument("recording", type=Path, metavar="RECORDING", help="a recording")
     command.add_argument(
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.recording}: only calls of recorded Python programs are gone into"
         )
     opened.replay.configure(ReplaySettings(request.replay))
-    with closing(opened.replay), Waiting()("running it again"):
+    with closing(opened.replay), ProgressDisplay()("running it again"):
         steps, provenance = reruns.zoom(node)
     inside = Opened(
         steps, provenance, folder=opened.folder, began=opened.began, syntax=opened.syntax

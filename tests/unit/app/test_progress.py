@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from whence.app import frontends
-from whence.app.progress import Waiting
+from whence.app.progress import ProgressDisplay
 
 
 class Terminal(io.StringIO):
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 
 def test_what_takes_long_is_told_and_wiped_out() -> None:
     terminal = Terminal()
-    waiting = Waiting(terminal, quiet=0.0)
+    waiting = ProgressDisplay(terminal, quiet=0.0)
     with waiting("counting"):
         assert terminal.written.wait(30)
     shown = terminal.getvalue()
@@ -39,16 +39,16 @@ def test_what_takes_long_is_told_and_wiped_out() -> None:
 
 def test_nothing_is_shown_of_what_is_quickly_done_or_where_nobody_looks() -> None:
     quick, piped = Terminal(), Terminal(seen=False)
-    with Waiting(quick, quiet=3600)("counting"):
+    with ProgressDisplay(quick, quiet=3600)("counting"):
         pass
-    with Waiting(piped, quiet=0.0)("counting"):
+    with ProgressDisplay(piped, quiet=0.0)("counting"):
         assert not piped.written.wait(0.2)
     assert quick.getvalue() == piped.getvalue() == ""
 
 
 def test_a_stop_is_passed_on_and_the_line_is_gone() -> None:
     terminal = Terminal()
-    with pytest.raises(KeyboardInterrupt), Waiting(terminal, quiet=0.0)("counting"):
+    with pytest.raises(KeyboardInterrupt), ProgressDisplay(terminal, quiet=0.0)("counting"):
         assert terminal.written.wait(30)
         raise KeyboardInterrupt
     assert terminal.getvalue().endswith("\r\x1b[K")
@@ -75,20 +75,20 @@ def test_reading_a_large_trace_tells_how_far_it_is(
 
 def test_what_can_say_how_far_it_is_shows_a_bar() -> None:
     terminal = Terminal()
-    waiting = Waiting(terminal, quiet=0.0)
+    waiting = ProgressDisplay(terminal, quiet=0.0)
     with waiting.with_progress("following result[2] back") as reached:
         reached(2500, 10_000)
         terminal.written.clear()
         assert terminal.written.wait(30)
     bar = "#" * 5 + " " * 15
     assert f"following result[2] back [{bar}] 25% of 10,000 calls: 0 s" in terminal.getvalue()
-    with Waiting(Terminal(seen=False)).with_progress("following") as reached:
+    with ProgressDisplay(Terminal(seen=False)).with_progress("following") as reached:
         reached(1, 2)
 
 
 def test_how_far_it_is_and_for_what_is_told_with_it() -> None:
     terminal = Terminal()
-    waiting = Waiting(terminal, quiet=0.0)
+    waiting = ProgressDisplay(terminal, quiet=0.0)
     with waiting("running"):
         waiting.show("total, call 7", 1, 4)
         terminal.written.clear()
