@@ -199,6 +199,14 @@ def read_text(data: bytes, place: int) -> tuple[str, int]:
         raise MalformedTrace("a text is not UTF-8") from None
 
 
+def skip_text(data: bytes, place: int) -> int:
+    """Where the text at a place ends."""
+    length, place = read_v(data, place)
+    if length > len(data) - place:
+        raise MalformedTrace("a record breaks off")
+    return place + length
+
+
 def read_bytes(data: bytes, place: int) -> tuple[bytes, int]:
     """Bytes with their length before them, and where the next field starts."""
     length, place = read_v(data, place)

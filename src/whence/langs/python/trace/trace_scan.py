@@ -16,12 +16,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_format import MalformedTrace, digest_of, mix, read_v
+from whence.langs.python.trace.table_scan import ScannedCode, TableScanner
+from whence.langs.python.trace.trace_format import MalformedTrace, digest_of, mix, read_v, skip_text
+from whence.langs.python.trace.value_scan import ValueScanner
 from whence.ports import Bytes, Int32s, Int64s
 
 # How far a call has come.
@@ -31,12 +33,11 @@ MAX_CALLS = 2**31 - 2**20
 NOWHERE = -1
 """The position of a record that is not there."""
 
+Buffer = bytes | bytearray | array[int]
+
 _MOST_SHOWN = 300
-_FRAME = 6
 _MAX_EFFORT = 2**31 - 1
-_MAX_LINE = 2**31 - 1
 UNIQUE = 0x55
-_CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,9 @@ class TraceScan:
     """One entry: how many threads made calls."""
 
     @classmethod
-    def from_buffers(cls, found: Mapping[str, Any]) -> TraceScan:
+    def from_buffers(cls, buffers: Mapping[str, Buffer]) -> TraceScan:
         """The arrays from their bytes."""
-        return cls(**{name: np.frombuffer(found[name], DTYPES[name]) for name in DTYPES})
+        return cls(**{name: np.frombuffer(buffers[name], DTYPES[name]) for name in DTYPES})
 
 
 _BYTES = ("state",)
@@ -88,25 +89,19 @@ _NARROW = (
     "global_variable",
     "output_call",
 )
-DTYPES: dict[str, Any] = {
-    each.name: np.uint8 if each.name in _BYTES else np.int32 if each.name in _NARROW else np.int64
-    for each in fields(TraceScan)
+DTYPES: dict[str, npt.DTypeLike] = {
+    name: np.uint8 if name in _BYTES else np.int32 if name in _NARROW else np.int64
+    for name in (column.name for column in fields(TraceScan))
 }
 """The type of the entries of each array."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
-    """What the pass needs to know of a code object."""
-
-    inputs: int
-    stepped: bool
-    variables: tuple[int, ...]
-    effort: int
-
-
 class PythonTraceScanner:
-    """Is fed the pages in their order, and gives what it found."""
+    """Takes the pages in their order, and returns what it found.
+
+    It has so many methods because each kind of record has a handler of its own; they share the
+    arrays of calls. Tables and values have scanners of their own.
+    """
 
     def __init__(self) -> None:
         self._parent = array("i", [-1])
@@ -122,21 +117,13 @@ class PythonTraceScanner:
         self._skipped_before = array("q")
         self._event_call, self._event_at = array("i"), array("q")
         self._output_call, self._output_at = array("i"), array("q")
-        self._root_at, self._root_digest, self._root_size = array("q"), array("Q"), array("i")
-        self._root_complete = bytearray()
         self._global_variable, self._global_at = array("i"), array("q")
-        self._name_at, self._name_size, self._name_vague = array("q"), array("q"), bytearray()
-        self._type_at, self._code_at, self._variable_at = array("q"), array("q"), array("q")
         self._note_at, self._end_at = array("q"), array("q")
-        self._codes: list[_Code] = []
-        self._global_digest: list[int] = []
-        self._global_complete: list[bool] = []
+        self._tables = TableScanner()
+        self._values = ValueScanner(self._tables)
+        self._global_digest: dict[int, int] = {}
+        self._global_complete: dict[int, bool] = {}
         self._threads = 1
-        # Of the value that was skipped last.
-        self._complete = True
-        self._containers = 0
-        self._value_digest = 0
-        self._value_size = 0
         self._data = b""
         self._base = 0
         self._handlers = self._table()
@@ -144,6 +131,8 @@ class PythonTraceScanner:
     def feed(self, page: int, data: bytes) -> None:
         """All records of a page."""
         self._data, self._base = data, page << f.PAGE_BITS
+        for scanner in (self._tables, self._values):
+            scanner.data, scanner.base = data, self._base
         handlers, place, end = self._handlers, 0, len(data)
         while place < end:
             handler = handlers.get(data[place])
@@ -161,16 +150,21 @@ class PythonTraceScanner:
             known = comparable and ended and not self._unique[number]
             equation.append(digest if known else mix(UNIQUE, number))
         effort = array("i", (min(each, _MAX_EFFORT) for each in self._effort))
-        found: dict[str, Any] = {
-            name: getattr(self, f"_{name}")
-            for name in DTYPES
-            if name not in ("state", "equation", "effort", "threads")
+        tables = self._tables
+        arrays: dict[str, Buffer] = {
+            "state": bytes(self._state),
+            "equation": array("q", equation.tobytes()),
+            "effort": effort,
+            "threads": array("q", [self._threads]),
+            "root_at": self._values.root_at,
+            "name_at": tables.name_at,
+            "type_at": tables.type_at,
+            "code_at": tables.code_at,
+            "variable_at": tables.variable_at,
         }
-        found["state"] = bytes(self._state)
-        found["equation"] = array("q", equation.tobytes())
-        found["effort"] = effort
-        found["threads"] = array("q", [self._threads])
-        return TraceScan.from_buffers(found)
+        for name in DTYPES.keys() - arrays.keys():
+            arrays[name] = getattr(self, f"_{name}")
+        return TraceScan.from_buffers(arrays)
 
     def _table(self) -> dict[int, Callable[[int, int], int]]:
         return {
@@ -191,10 +185,10 @@ class PythonTraceScanner:
             f.GLOBAL: self._global,
             f.THREAD: self._thread,
             f.SKIPPED: self._skipped,
-            f.NAME: self._name,
-            f.TYPE: self._type,
-            f.CODE: self._code_record,
-            f.VARIABLE: self._variable,
+            f.NAME: self._tables.name,
+            f.TYPE: self._tables.type,
+            f.CODE: self._tables.code,
+            f.VARIABLE: self._tables.variable,
             f.OUTPUT: self._output,
             f.NOTE: self._note,
             f.END: self._end,
@@ -202,7 +196,7 @@ class PythonTraceScanner:
 
     # --- calls -----------------------------------------------------------------------------------
 
-    def _new_call(self, at: int, place: int) -> tuple[_Code, int]:
+    def _new_call(self, at: int, place: int) -> tuple[ScannedCode, int]:
         """The fields of a CALL up to its values."""
         number = len(self._parent)
         if number >= MAX_CALLS:
@@ -211,10 +205,10 @@ class PythonTraceScanner:
         if not 1 <= distance <= number:
             raise MalformedTrace(f"call {number} has a parent that there is not")
         code_number, place = read_v(self._data, place)
-        if code_number >= len(self._codes):
+        if code_number >= len(self._tables.codes):
             raise MalformedTrace(f"call {number} is of a code that there is not")
         _, place = read_v(self._data, place)
-        code = self._codes[code_number]
+        code = self._tables.codes[code_number]
         self._parent.append(number - distance)
         self._code.append(code_number)
         self._state.append(CREATED if code.stepped else RUNNING)
@@ -229,7 +223,7 @@ class PythonTraceScanner:
         code, place = self._new_call(at, place)
         number = len(self._parent) - 1
         for _ in range(code.inputs):
-            place = self._root(place)
+            place = self._values.root(place)
             self._take(number, f.CALL)
         self._take_globals(number)
         return place
@@ -256,7 +250,7 @@ class PythonTraceScanner:
 
     def _return(self, at: int, place: int) -> int:
         number, place = self._ended(at, place, RETURNED)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.RETURN)
         return place
 
@@ -268,7 +262,7 @@ class PythonTraceScanner:
     def _raise(self, at: int, place: int) -> int:
         number, place = self._ended(at, place, RAISED)
         _, place = read_v(self._data, place)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.RAISE)
         return place
 
@@ -296,7 +290,7 @@ class PythonTraceScanner:
 
     def _yield(self, at: int, place: int) -> int:
         number, place = self._suspended(at, place)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.YIELD)
         return place
 
@@ -317,13 +311,13 @@ class PythonTraceScanner:
 
     def _throw(self, at: int, place: int) -> int:
         number, place = self._resumed(at, place)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.THROW)
         return place
 
     def _send(self, at: int, place: int) -> int:
         number, place = self._resumed(at, place)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.SEND)
         return place
 
@@ -339,7 +333,7 @@ class PythonTraceScanner:
 
     def _changed(self, at: int, place: int) -> int:
         number, place = self._of_input(at, place)
-        place = self._root(place)
+        place = self._values.root(place)
         self._take(number, f.CHANGED)
         return place
 
@@ -351,7 +345,7 @@ class PythonTraceScanner:
     def _of_input(self, at: int, place: int) -> tuple[int, int]:
         number, place = self._open_call(place)
         which, place = read_v(self._data, place)
-        if which >= self._codes[self._code[number]].inputs:
+        if which >= self._tables.codes[self._code[number]].inputs:
             raise MalformedTrace(f"call {number} changes an input that it has not")
         self._digest[number] = mix(self._digest[number], which)
         self._event(at, number)
@@ -375,11 +369,11 @@ class PythonTraceScanner:
             raise MalformedTrace("a record breaks off")
         descriptor = self._data[place]
         start = place + 1
-        place = self._text(start)
+        place = skip_text(self._data, start)
         self._event(at, number)
-        self._value_digest = mix(digest_of(self._data, start, place), descriptor)
-        self._value_size, self._complete = place - start, True
-        self._take(number, f.OUTPUT)
+        self._take_digest(
+            number, f.OUTPUT, mix(digest_of(self._data, start, place), descriptor), place - start
+        )
         if descriptor == f.STANDARD_OUTPUT:
             self._output_call.append(number)
             self._output_at.append(self._base | at)
@@ -387,13 +381,13 @@ class PythonTraceScanner:
 
     def _global(self, at: int, place: int) -> int:
         variable, place = read_v(self._data, place)
-        if variable >= len(self._variable_at):
+        if variable >= len(self._tables.variable_at):
             raise MalformedTrace("a global changes that there is not")
         self._global_variable.append(variable)
         self._global_at.append(self._base | at)
-        place = self._root(place)
-        self._global_digest[variable] = self._value_digest
-        self._global_complete[variable] = self._complete
+        place = self._values.root(place)
+        self._global_digest[variable] = self._values.digest
+        self._global_complete[variable] = self._values.complete
         return place
 
     def _thread(self, at: int, place: int) -> int:
@@ -405,7 +399,7 @@ class PythonTraceScanner:
 
     def _note(self, at: int, place: int) -> int:
         self._note_at.append(self._base | at)
-        return self._text(place)
+        return skip_text(self._data, place)
 
     def _end(self, at: int, place: int) -> int:
         if self._end_at:
@@ -415,247 +409,27 @@ class PythonTraceScanner:
         if self._data[place] > f.STOPPED:
             raise MalformedTrace("the run ends in a way that there is not")
         self._end_at.append(self._base | at)
-        return self._root(place + 1)
-
-    # --- tables ----------------------------------------------------------------------------------
-
-    def _text(self, place: int) -> int:
-        length, place = read_v(self._data, place)
-        if length > len(self._data) - place:
-            raise MalformedTrace("a record breaks off")
-        return place + length
-
-    def _name(self, at: int, place: int) -> int:
-        stop = self._text(place)
-        length, start = read_v(self._data, place)
-        self._name_at.append(self._base | at)
-        self._name_size.append(length)
-        # <lambda>, f.<locals>.g: different functions can have this name.
-        self._name_vague.append(b"<" in self._data[start:stop])
-        return stop
-
-    def _name_number(self, place: int) -> tuple[int, int]:
-        number, place = read_v(self._data, place)
-        if number >= len(self._name_at):
-            raise MalformedTrace("there is no name of this number")
-        return number, place
-
-    def _type(self, at: int, place: int) -> int:
-        _, place = self._name_number(place)
-        _, place = self._name_number(place)
-        self._type_at.append(self._base | at)
-        return place + 1
-
-    def _variable(self, at: int, place: int) -> int:
-        _, place = self._name_number(place)
-        _, place = self._name_number(place)
-        self._variable_at.append(self._base | at)
-        self._global_digest.append(0)
-        self._global_complete.append(True)
-        return place
-
-    def _code_record(self, at: int, place: int) -> int:
-        flags, place = read_v(self._data, place)
-        _, place = self._name_number(place)
-        _, place = self._name_number(place)
-        qualname, place = self._name_number(place)
-        line, place = read_v(self._data, place)
-        parameters, place = read_v(self._data, place)
-        free, place = read_v(self._data, place)
-        count, place = read_v(self._data, place)
-        if line > _MAX_LINE or parameters + free + count > len(self._data) - place:
-            raise MalformedTrace("a code claims more than there is")
-        effort = _FRAME + self._name_size[qualname]
-        for _ in range(parameters + free):
-            name, place = self._name_number(place)
-            effort += self._name_size[name] + 2
-        variables: list[int] = []
-        for _ in range(count):
-            variable, place = read_v(self._data, place)
-            if variable >= len(self._variable_at):
-                raise MalformedTrace("a code names a global that there is not")
-            variables.append(variable)
-        place = self._text(place)
-        self._code_at.append(self._base | at)
-        stepped = bool(flags & f.STEPPED)
-        self._codes.append(_Code(parameters + free, stepped, tuple(variables), effort))
-        return place
-
-    # --- values ----------------------------------------------------------------------------------
+        return self._values.root(place + 1)
 
     def _take(self, number: int, tag: int) -> None:
         """Let the root that was read last count as a part of a call's equation."""
-        self._digest[number] = mix(mix(self._digest[number], tag), self._value_digest)
-        self._effort[number] += min(2 * self._value_size, _MOST_SHOWN)
-        if not self._complete:
+        values = self._values
+        self._take_digest(number, tag, values.digest, values.size)
+        if not values.complete:
             self._unique[number] = 1
+
+    def _take_digest(self, number: int, tag: int, digest: int, size: int) -> None:
+        self._digest[number] = mix(mix(self._digest[number], tag), digest)
+        self._effort[number] += min(2 * size, _MOST_SHOWN)
 
     def _take_globals(self, number: int) -> None:
         """Let the globals that a call names count, as they are now."""
-        variables = self._codes[self._code[number]].variables
+        variables = self._tables.codes[self._code[number]].variables
         if not variables:
             return
         digest = self._digest[number]
         for variable in variables:
-            digest = mix(digest, self._global_digest[variable])
-            if not self._global_complete[variable]:
+            digest = mix(digest, self._global_digest.get(variable, 0))
+            if not self._global_complete.get(variable, True):
                 self._unique[number] = 1
         self._digest[number] = digest
-
-    def _root(self, place: int) -> int:
-        """Skip a root value; what is known of it is left in this object."""
-        data = self._data
-        if place < len(data) and data[place] == f.REFERENCE:
-            distance, place = read_v(data, place + 1)
-            number = len(self._root_at) - distance
-            if distance < 1 or number < 0:
-                raise MalformedTrace("a value refers to one that there is not")
-            self._value_digest = self._root_digest[number]
-            self._value_size = self._root_size[number]
-            self._complete = bool(self._root_complete[number])
-            return place
-        self._complete, self._containers = True, 0
-        stop = self._value(place, 0)
-        if stop > len(data):
-            raise MalformedTrace("a record breaks off")
-        self._value_digest = digest_of(data, place, stop)
-        self._value_size = stop - place
-        if stop - place >= f.NUMBERED:
-            self._root_at.append(self._base | place)
-            self._root_digest.append(self._value_digest)
-            self._root_size.append(stop - place)
-            self._root_complete.append(self._complete)
-        return stop
-
-    def _value(self, place: int, nesting: int) -> int:
-        """Skip a value. The place returned may lie behind the end of the data."""
-        data = self._data
-        if place >= len(data):
-            raise MalformedTrace("a record breaks off")
-        kind = data[place]
-        place += 1
-        if kind >= f.SMALL or kind <= f.FALSE:
-            return place
-        if kind in f.CONTAINERS:
-            self._containers += 1
-        if kind == f.WHOLE:
-            return read_v(data, place)[1]
-        if kind == f.STRING:
-            return self._text(place)
-        if f.LIST <= kind <= f.DICT:
-            return self._parts(place, nesting, kind == f.DICT)
-        if kind == f.OBJECT:
-            return self._attributes(self._type_number(place), nesting)
-        return self._rare_value(kind, place, nesting)
-
-    def _rare_value(self, kind: int, place: int, nesting: int) -> int:
-        data = self._data
-        if kind == f.FLOAT:
-            return place + 8
-        if kind == f.COMPLEX:
-            return place + 16
-        if kind == f.LARGE:
-            bits, place = read_v(data, place + 1)
-            return self._stored(-(-bits // 8), place)
-        if kind == f.CUT_STRING:
-            self._complete = False
-            return self._text(read_v(data, place)[1])
-        if kind in (f.BYTES, f.BYTEARRAY):
-            length, place = read_v(data, place)
-            return self._stored(length, place)
-        if kind in (f.SUBCLASS, f.EXCEPTION):
-            return self._built_in(kind, self._type_number(place), nesting)
-        if kind == f.OPAQUE:
-            self._complete = False
-            return self._type_number(place)
-        if kind == f.SUMMARY:
-            place = self._type_number(place)
-            if place >= len(data) or data[place] != 1:
-                self._complete = False
-            return self._text(place + 1)
-        if kind == f.CLASS:
-            return self._type_number(place)
-        if kind == f.FUNCTION:
-            _, place = self._name_number(place)
-            return self._function_name(place)
-        if kind == f.METHOD:
-            return self._value(self._function_name(place), self._below(nesting))
-        if kind == f.MODULE:
-            return self._name_number(place)[1]
-        if kind == f.LEFT_OUT:
-            self._complete = False
-            return place
-        return self._reference(kind, place)
-
-    def _reference(self, kind: int, place: int) -> int:
-        if kind == f.SAME:
-            back, place = read_v(self._data, place)
-            if not 1 <= back <= self._containers:
-                raise MalformedTrace("a value is the same as one that there is not")
-            return place
-        if kind == f.INPUT:
-            return read_v(self._data, place)[1]
-        raise MalformedTrace(f"there is no value 0x{kind:02x} here")
-
-    def _function_name(self, place: int) -> int:
-        name, place = self._name_number(place)
-        if self._name_vague[name]:
-            self._complete = False
-        return place
-
-    def _below(self, nesting: int) -> int:
-        if nesting >= f.MAX_NESTING:
-            raise MalformedTrace(f"a value is nested more than {f.MAX_NESTING} levels deep")
-        return nesting + 1
-
-    def _type_number(self, place: int) -> int:
-        number, place = read_v(self._data, place)
-        if number >= len(self._type_at):
-            raise MalformedTrace("there is no type of this number")
-        return place
-
-    def _stored(self, length: int, place: int) -> int:
-        """Skip bytes of which some may have been left out."""
-        stored, place = self._stored_count(length, place)
-        if stored > len(self._data) - place:
-            raise MalformedTrace("a record breaks off")
-        return place + stored
-
-    def _stored_count(self, length: int, place: int) -> tuple[int, int]:
-        stored, place = read_v(self._data, place)
-        if stored > length:
-            raise MalformedTrace("more of a value is stored than there is")
-        if stored < length:
-            self._complete = False
-        return stored, place
-
-    def _parts(self, place: int, nesting: int, pairs: bool) -> int:
-        length, place = read_v(self._data, place)
-        stored, place = self._stored_count(length, place)
-        if not stored:
-            return place
-        below = self._below(nesting)
-        for _ in range(2 * stored if pairs else stored):
-            place = self._value(place, below)
-        return place
-
-    def _attributes(self, place: int, nesting: int) -> int:
-        length, place = read_v(self._data, place)
-        stored, place = self._stored_count(length, place)
-        if not stored:
-            return place
-        below = self._below(nesting)
-        for _ in range(stored):
-            _, place = self._name_number(place)
-            place = self._value(place, below)
-        return place
-
-    def _built_in(self, kind: int, place: int, nesting: int) -> int:
-        if place >= len(self._data):
-            raise MalformedTrace("a record breaks off")
-        content = self._data[place]
-        fits = content == f.TUPLE if kind == f.EXCEPTION else content in _CONTENTS
-        if not fits and not (content >= f.SMALL and kind == f.SUBCLASS):
-            raise MalformedTrace("an instance of a subclass has no content")
-        place = self._value(place, self._below(nesting))
-        return self._attributes(place, nesting)
