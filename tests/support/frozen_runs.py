@@ -14,8 +14,8 @@ from pathlib import Path
 from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.frozen_calls import FrozenCalls
 from whence.langs.python.replay.rerun_process import Conditions, header_of, run_again
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.tree.column_tree import ColumnTree
 
 COMPARED = "with it frozen"

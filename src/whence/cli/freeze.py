@@ -15,8 +15,8 @@ from whence.app.frontends import given_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.frozen_calls import FrozenCalls, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.value import Limits
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import readable_call

@@ -7,8 +7,8 @@ from typing import Any
 
 from whence.langs.python.oracles.recipe_comparison import CallEquation
 from whence.langs.python.oracles.recipe_json import CannotEncode, spec
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import RecipeSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.value_recipes import QualifiedName, Recipe, UnboundRecipe
 from whence.model.call import OutcomeKind
 

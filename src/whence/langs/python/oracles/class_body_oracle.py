@@ -12,8 +12,8 @@ from whence.errors import UsageError
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.source.class_bodies import class_at, only_defines
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict

@@ -28,9 +28,9 @@ from whence.langs.python.source.bindings import ProgramBindings
 from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import CallRecipe, place_of
 from whence.langs.python.trace.partial_recipes import partial_recipe
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import Call, OutcomeKind
 from whence.model.question import Question

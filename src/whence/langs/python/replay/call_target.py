@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.replay.rerun_process import CannotReplay
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at

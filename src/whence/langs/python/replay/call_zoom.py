@@ -23,7 +23,7 @@ from whence.langs.python.replay.rerun_process import (
     report_in,
 )
 from whence.langs.python.source.operation_spans import span_of
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.langs.python.zoom.function_body import CannotZoom, FunctionBody, find_body
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, read_segments

@@ -29,9 +29,9 @@ from whence.langs.python.replay.rerun_process import (
     time_allowed,
 )
 from whence.langs.python.replay.scratch_folder import ScratchFolder
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_format import STOPPED
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.tree.column_tree import ColumnTree
 
 

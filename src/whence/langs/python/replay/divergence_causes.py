@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from whence.langs.python.replay.rerun_process import RerunOutcome
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import TraceHeader
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.tree.column_tree import ColumnTree
 
 _MOST_FILES = 3

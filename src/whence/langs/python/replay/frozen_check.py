@@ -23,7 +23,7 @@ from whence.langs.python.replay.alignment import (
     other_outcome,
 )
 from whence.langs.python.replay.rerun_process import RerunOutcome
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at

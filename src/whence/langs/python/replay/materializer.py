@@ -18,7 +18,7 @@ from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.replay.partial_replay import TOP, PartialReplay
 from whence.langs.python.replay.recorded_windows import RecordedWindow
 from whence.langs.python.replay.rerun_process import divergence_message, journal_beside
-from whence.langs.python.trace.call_reader import TraceSource, skipped_by
+from whence.langs.python.trace.trace_source import TraceSource, skipped_by
 from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
 from whence.tree.column_tree import ColumnTree, all_ids

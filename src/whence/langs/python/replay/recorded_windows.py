@@ -15,7 +15,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from whence.langs.python.replay.rerun_process import CannotReplay
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree
 

@@ -33,8 +33,8 @@ from whence.langs.python.record.recording import Settings, usual_settings
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recordings import beside
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_pages import TraceHeader
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from whence.langs.python.oracles.program_versions import is_body
 from whence.langs.python.provenance.shadow_run import WHOLE
-from whence.langs.python.trace.call_reader import TraceSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.column_tree import ColumnTree
 

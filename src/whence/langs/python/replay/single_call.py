@@ -25,9 +25,9 @@ from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equatio
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.replay.scratch_folder import ScratchFolder
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import place_of
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.langs.python.trace.value_recipes import ExceptionRecipe, QualifiedName
 from whence.model.call import OutcomeKind

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from whence.errors import UsageError
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_provenance import TraceProvenance, program_of
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
 from whence.model.recording import RunSummary
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from whence.langs.python.source.assertions import Made, decorators, maker
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.line_table import Span
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
 from whence.model.symptom import AssertionOperand, Symptom
 from whence.model.value import FULL, show

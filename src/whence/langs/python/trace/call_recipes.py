@@ -15,10 +15,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.joined_processes import JoinedProcessSource, member_of
 from whence.langs.python.trace.trace_format import MalformedTrace, read_text
 from whence.langs.python.trace.trace_pages import TraceError
+from whence.langs.python.trace.trace_records import (
+    AFTER_INPUTS,
+    CHANGED_FILE,
+    GLOBALS,
+    LAST,
+    NO_CODE,
+)
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.langs.python.trace.value_decoder import RootValue, ValueIdentities
 from whence.langs.python.trace.value_recipes import (
@@ -35,9 +42,6 @@ from whence.model.call import OutcomeKind
 from whence.ports import Int64s, Tree
 from whence.tree.column_tree import ColumnTree
 
-_AFTER = 2**32
-_GLOBALS = 2**33
-_LAST = 2**62
 _CLOSING = QualifiedName("builtins", "GeneratorExit")
 _NOT_RECORDED = UnknownRecipe("its values were not recorded")
 _LOST = UnknownRecipe("whether it was changed is not known: the name was bound anew")
@@ -140,20 +144,21 @@ class _Reading:
     began: int = -1
     ended: int = -1
     running: bool = False
-    roots: int = _AFTER
+    roots: int = AFTER_INPUTS
 
     def next_root(self) -> int:
         self.roots += 1
         return self.roots
 
 
-class RecipeSource(TraceSource):
-    """The calls of one trace, as recipes."""
+class RecipeSource:
+    """Reads the calls of one trace as recipes."""
 
     _reader = RecipeReader
 
     def __init__(self, source: TraceSource) -> None:
-        super().__init__(source.file, source.tables, source._places)
+        self._records = source.records
+        self.tables = source.tables
 
     def call_recipe(self, number: int) -> CallRecipe:
         """A call by its number, from 1 on."""
@@ -165,11 +170,13 @@ class RecipeSource(TraceSource):
             # The first reading found what is shared; the second one labels it.
             return self._read_recipe(number, identities) if identities else found
         except MalformedTrace as problem:
-            raise TraceError(self.file.path, f"call {number} cannot be read: {problem}") from None
+            raise TraceError(
+                self._records.file.path, f"call {number} cannot be read: {problem}"
+            ) from None
 
     def code_of(self, number: int) -> int:
         """The number of a call's code."""
-        return self._head(number).code
+        return self._records.head(number).code
 
     def begins(self, numbers: Int64s, code: CodeEntry) -> list[int]:
         """Where the first steps of some calls of the same code begin; -1 for one without any."""
@@ -184,14 +191,14 @@ class RecipeSource(TraceSource):
         stop = self._stop(int(numbers[0]))
         seen: dict[int, int] = {}
         for number in np.sort(numbers).tolist():
-            code = self.tables.code(self._head(number).code)
+            code = self.tables.code(self._records.head(number).code)
             unseen = [each for each in code.variables if each not in seen]
             begin = self._begin(number, code) if unseen else -1
             if begin >= 0:
                 seen |= dict.fromkeys(unseen, begin)
         found: dict[QualifiedName, Variable] = {}
         for variable, begin in seen.items():
-            records = self._records_of(variable)
+            records = self._records.variable_records(variable)
             first, last = np.searchsorted(records, [begin, stop]).tolist()
             before = self._variable_at(variable, begin)
             if first == 0 and last == 0:
@@ -202,7 +209,7 @@ class RecipeSource(TraceSource):
 
     def variables_at(self, number: int) -> dict[QualifiedName, Recipe]:
         """All module variables of which a value is known when a call began, as they last were."""
-        begin = int(self._places.call_at[number])
+        begin = int(self._records.positions.call_at[number])
         found: dict[QualifiedName, Recipe] = {}
         for variable in self.tables.variables:
             value = self._variable_at(variable, begin)
@@ -212,17 +219,17 @@ class RecipeSource(TraceSource):
 
     def run_ending(self) -> tuple[int, Recipe] | None:
         """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
-        if not len(self._places.end_at):
+        if not len(self._records.positions.end_at):
             return None
-        _, (how,), place = self._fields(int(self._places.end_at[0]), 1)
+        _, (how,), place = self._records.fields(int(self._records.positions.end_at[0]), 1)
         return how, self._alone(place)
 
     def printed_by(self, numbers: Int64s) -> dict[int, str]:
         """What some calls wrote to each standard stream, in the order of time."""
         written: list[tuple[int, int, str]] = []
         for number in numbers.tolist():
-            for position in self._events(number):
-                record, _, place = self._fields(position, 1)
+            for position in self._records.events(number):
+                record, _, place = self._records.fields(position, 1)
                 if record == f.OUTPUT:
                     data, start = self.tables.data_at(place)
                     written.append((position, data[start], read_text(data, start + 1)[0]))
@@ -234,7 +241,7 @@ class RecipeSource(TraceSource):
     # --- reading ---------------------------------------------------------------------------------
 
     def _read_recipe(self, number: int, identities: ValueIdentities) -> CallRecipe:
-        head = self._head(number)
+        head = self._records.head(number)
         code = self.tables.code(head.code)
         reading = _Reading(code, identities)
         position = head.values
@@ -245,10 +252,10 @@ class RecipeSource(TraceSource):
                 reading.now[name], position = self._recipe(reading, position, which)
         inputs = dict(reading.now)
         if not code.flags & f.STEPPED:
-            self._starts(reading, int(self._places.call_at[number]))
-        for event in self._events(number):
+            self._starts(reading, int(self._records.positions.call_at[number]))
+        for event in self._records.events(number):
             self._take(reading, event)
-        outcome = self._ending(reading, int(self._places.exit_at[number]))
+        outcome = self._ending(reading, int(self._records.positions.exit_at[number]))
         reads, changed_reads = self._variables(reading)
         count = len(code.parameters)
         return CallRecipe(
@@ -266,9 +273,9 @@ class RecipeSource(TraceSource):
     def _begin(self, number: int, code: CodeEntry) -> int:
         """Where a call's first step begins; -1 if it was never resumed."""
         if not code.flags & f.STEPPED:
-            return int(self._places.call_at[number])
-        for position in self._events(number):
-            if self._fields(position, 1)[0] in (f.RESUME, f.THROW):
+            return int(self._records.positions.call_at[number])
+        for position in self._records.events(number):
+            if self._records.fields(position, 1)[0] in (f.RESUME, f.THROW):
                 return position
         return -1
 
@@ -280,12 +287,12 @@ class RecipeSource(TraceSource):
     def _recipe(
         self, reading: _Reading, position: int, number: int, same_as: int | None = None
     ) -> tuple[Recipe, int]:
-        inputs = len(reading.code.inputs) if number < _GLOBALS else 0
+        inputs = len(reading.code.inputs) if number < GLOBALS else 0
         root = RootValue(reading.identities, number, inputs, same_as)
-        return self._read_root(self._reader, root, position)
+        return self._records.read_root(self._reader, root, position)
 
     def _take(self, reading: _Reading, position: int) -> None:
-        record, _, place = self._fields(position, 1)
+        record, _, place = self._records.fields(position, 1)
         if record in (f.YIELD, f.BARE_YIELD):
             reading.running = False
             reading.ended = position
@@ -298,13 +305,13 @@ class RecipeSource(TraceSource):
             self._starts(reading, position)
         elif record == f.THROW:
             self._starts(reading, position)
-            _, _, place = self._fields(position, 2)
+            _, _, place = self._records.fields(position, 2)
             thrown, _ = self._recipe(reading, place, reading.next_root())
             reading.closing = isinstance(thrown, ExceptionRecipe) and thrown.of == _CLOSING
             if not reading.closing:
                 reading.disturbed = "an exception was thrown into it"
         elif record in (f.CHANGED, f.LOST):
-            _, (_, which), place = self._fields(position, 2)
+            _, (_, which), place = self._records.fields(position, 2)
             if which >= len(reading.code.inputs):
                 raise MalformedTrace("an input changes that there is not")
             name = reading.code.inputs[which]
@@ -318,7 +325,7 @@ class RecipeSource(TraceSource):
             data, start = self.tables.data_at(place)
             reading.printed.append((data[start], read_text(data, start + 1)[0]))
         else:
-            raise MalformedTrace("the file was changed after it was opened")
+            raise MalformedTrace(CHANGED_FILE)
 
     def _ending(self, reading: _Reading, position: int) -> OutcomeRecipe:
         yielded, waiting = tuple(reading.yielded), reading.code.flags & f.COROUTINE
@@ -328,13 +335,13 @@ class RecipeSource(TraceSource):
             return OutcomeRecipe(kind, None, yielded)
         if reading.running:
             reading.ended = position
-        record, _, place = self._fields(position, 1)
+        record, _, place = self._records.fields(position, 1)
         if record == f.CLOSED:
             kind = OutcomeKind.NOT_TERMINATED if waiting else OutcomeKind.YIELDED
             return OutcomeRecipe(kind, None, yielded, closed=True)
         value: Recipe = _NOT_RECORDED
         if record in (f.RAISE, f.BARE_RAISE):
-            _, _, place = self._fields(position, 2)
+            _, _, place = self._records.fields(position, 2)
         if record in (f.RETURN, f.RAISE):
             value, _ = self._recipe(reading, place, reading.next_root())
         raised = record in (f.RAISE, f.BARE_RAISE)
@@ -361,7 +368,7 @@ class RecipeSource(TraceSource):
             if not isinstance(first, UnboundRecipe):
                 reads[name] = first
             if reading.ended >= 0:
-                records = self._records_of(variable)
+                records = self._records.variable_records(variable)
                 start, stop = np.searchsorted(records, [reading.began, reading.ended]).tolist()
                 if start != stop:
                     last = self._variable_at(variable, reading.ended)
@@ -370,28 +377,28 @@ class RecipeSource(TraceSource):
 
     def _variable_at(self, variable: int, position: int) -> Recipe:
         """What a variable held when the record at a position was written."""
-        records = self._records_of(variable)
+        records = self._records.variable_records(variable)
         count = int(np.searchsorted(records, position))
         if count == 0:
             return UnboundRecipe()
         record_at = int(records[count - 1])
-        record, _, place = self._fields(record_at, 1)
+        record, _, place = self._records.fields(record_at, 1)
         if record != f.GLOBAL:
-            raise MalformedTrace("the file was changed after it was opened")
+            raise MalformedTrace(CHANGED_FILE)
         return self._alone(place)
 
     def _alone(self, position: int) -> Recipe:
         """A root value that belongs to no call; its labels are its own."""
-        reading = _Reading(CodeEntry(0, "", "", "", 0, (), (), (), b""), ValueIdentities())
-        value, _ = self._recipe(reading, position, _GLOBALS)
+        reading = _Reading(NO_CODE, ValueIdentities())
+        value, _ = self._recipe(reading, position, GLOBALS)
         if reading.identities:
-            value, _ = self._recipe(reading, position, _GLOBALS)
+            value, _ = self._recipe(reading, position, GLOBALS)
         return value
 
     def _stop(self, number: int) -> int:
         """Where a call ends."""
-        position = int(self._places.exit_at[number])
-        return position if position >= 0 else _LAST
+        position = int(self._records.positions.exit_at[number])
+        return position if position >= 0 else LAST
 
 
 def dangling(call: CallRecipe) -> bool:

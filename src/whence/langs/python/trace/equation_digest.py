@@ -20,9 +20,9 @@ from typing import Any
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe, dangling, place_of
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.ports import Tree

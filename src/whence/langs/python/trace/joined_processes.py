@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.native_or_python_scan import arrange
 from whence.langs.python.trace.trace_format import mix
 from whence.langs.python.trace.trace_pages import TraceFile, TraceHeader
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
 from whence.tree.build import Rows, as_array, link

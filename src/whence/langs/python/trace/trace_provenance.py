@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import PRINTED, RESULT, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.value import Kind, Value

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_reader import RecordPositions, TraceSource, skipped_detail
 from whence.langs.python.trace.joined_processes import (
     NOT_RECORDED,
     JoinedProcessSource,
@@ -28,6 +27,7 @@ from whence.langs.python.trace.joined_processes import (
 from whence.langs.python.trace.native_or_python_scan import arrange, new_scanner
 from whence.langs.python.trace.trace_format import MalformedTrace, mix
 from whence.langs.python.trace.trace_pages import DAMAGED, TraceError, TraceFile, TraceHeader
+from whence.langs.python.trace.trace_records import RecordPositions
 from whence.langs.python.trace.trace_scan import (
     CLOSED,
     CREATED,
@@ -38,6 +38,7 @@ from whence.langs.python.trace.trace_scan import (
     UNIQUE,
     TraceScan,
 )
+from whence.langs.python.trace.trace_source import TraceSource, skipped_detail
 from whence.langs.python.trace.trace_tables import CodeEntry, TablePositions, TraceTables
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes

@@ -17,8 +17,8 @@ from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.replay.program_reruns import ProgramReruns
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace, recording_summary
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.tree.column_tree import ColumnTree
 
 PROGRAM = """\

@@ -11,8 +11,8 @@ from recorded import BACKENDS, Node, as_node, recording
 
 from whence.langs.python.record.choose import NATIVE
 from whence.langs.python.record.options import RecordOptions
-from whence.langs.python.trace.call_reader import TraceSource
 from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.tree.column_tree import ColumnTree, all_ids
 
 pytestmark = pytest.mark.skipif(NATIVE not in BACKENDS, reason="only the recorder in C has windows")
