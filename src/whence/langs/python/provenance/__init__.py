@@ -1,6 +1,6 @@
-"""Where a value came from: a program whose expressions carry tags beside their values.
+"""Where values come from: a program whose expressions compute tags beside their values.
 
-The text of a program is rewritten (`rewriting`) so that every expression gives a value and a tag,
-and run with `runtime`, which makes the tags. `origin` and `slices` read them. The program computes
-what it computes without: a tag is never looked at by it.
+`rewriter` rewrites the program so that every expression gives a value and its tag. The rewritten
+program runs with `runtime`, which makes the tags. `value_origins` and `influence_slices` read them.
+The program computes what it would compute without tags, and never sees one.
 """

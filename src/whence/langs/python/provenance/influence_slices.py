@@ -80,7 +80,7 @@ def influencing_calls(criterion: Criterion, width: int) -> frozenset[Activation]
 
 def calls_below_handlers(top: Activation, calls: Iterable[Activation]) -> frozenset[Activation]:
     """Those of the calls below `top` whose exceptions may be caught before they leave it."""
-    return frozenset(each for each in calls if each.guarded and each is not top)
+    return frozenset(call for call in calls if call.guarded and call is not top)
 
 
 def _before(tag: Tag) -> Iterator[MaybeTag]:
@@ -93,13 +93,13 @@ def _before(tag: Tag) -> Iterator[MaybeTag]:
     yield from sources_of(tag)
     yield from needs_of(tag)
     if kind == NEW and tag.run is not None:
-        yield from (each for _, each in tag.run.told)
+        yield from (callback_tag for _, callback_tag in tag.run.told)
         activation = tag.run.activation
         if activation is None:
             return
         # Whoever has a generator or coroutine may have what it gave.
         yield from (activation.result, activation.failure)
-        yield from (each for _, each in activation.yielded)
+        yield from (tag for _, tag in activation.yielded)
 
 
 class _Slice:
@@ -166,9 +166,9 @@ class _Slice:
             for time, test in activation.decisions():
                 if time <= self._until:
                     self._pending.append(test if test.kind == CTL else _choice(test))
-            for each in activation.calls:
-                if each.start <= self._until:
-                    self._pending += _chosen(each)
+            for call in activation.calls:
+                if call.start <= self._until:
+                    self._pending += _chosen(call)
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """A call from which an object could be reached that was not to change in these spans."""
@@ -195,7 +195,9 @@ class _Slice:
         """Which objects a call changed, each with the time: all its tests are in the slice."""
         if activation not in self._found_aims:
             decisions = activation.decisions()
-            aims: list[tuple[int, MaybeTag]] = [each for each in decisions if each[1].kind != CTL]
+            aims: list[tuple[int, MaybeTag]] = [
+                decision for decision in decisions if decision[1].kind != CTL
+            ]
             self._found_aims[activation] = aims
         return self._found_aims[activation]
 
@@ -262,7 +264,7 @@ class _Heap:
             self._holders.setdefault(value, set()).add(holder)
         self._given: dict[int, list[Activation]] = {}
         for activation in RUN.activations[1:]:
-            for address in {id(each) for each in _reached_by(activation)}:
+            for address in {id(value) for value in _reached_by(activation)}:
                 self._given.setdefault(address, []).append(activation)
             caller = activation.parent
             if caller is not None and caller.function is not None:
@@ -275,10 +277,10 @@ class _Heap:
         if place not in self._found:
             if issubclass(type(thing), tuple):
                 calls = RUN.activations[1:]
-                found = [each for each in calls if _sets_variable(each, thing, key)]
+                found = [call for call in calls if _sets_variable(call, thing, key)]
             else:
                 found = [
-                    each for each in self._reaching(thing) if width > 2 or _may_write(each, key)
+                    call for call in self._reaching(thing) if width > 2 or _may_write(call, key)
                 ]
             self._found[place] = found
         return self._found[place]

@@ -1,7 +1,7 @@
 """A marked part of a call, at the moment when the call begins or ends.
 
-Containers change later, so a mark is followed into them there and then: to the tag of the part,
-and what its standing where it stands depends on.
+Containers change later, so the mark is resolved at that moment: to the tag of the part, and to what
+its position depends on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Step = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that the way to the part led through: of which object, and when it was filled."""
+    """A step on the path to the part: which object, which key, and when it was stored."""
 
     tag: MaybeTag
     """Of the object."""
@@ -69,7 +69,7 @@ class Criterion:
 
 
 def letters(operation: Operation, text: str, place: int) -> Criterion | None:
-    """What stands at a place of a text that an operation wrote, if that can be told."""
+    """The criterion for the character at an offset of a string that an operation wrote."""
     tag: MaybeTag
     if operation.text is not None:
         tag = Tag((TEXT, operation.site, operation.control, operation.text))
@@ -83,32 +83,34 @@ def letters(operation: Operation, text: str, place: int) -> Criterion | None:
 
 
 def written(operations: Sequence[Operation]) -> Criterion:
-    """What was written by some operations: it depends on all that they were given.
+    """What some operations wrote: it depends on all of their operands.
 
-    If that was one value, it is this value that was written.
+    If there was only one operand, it is what was written.
     """
     last = operations[-1]
     operands = tuple(
         pair
-        for each in operations
-        for pair in (*each.operands, *each.callbacks)
+        for operation in operations
+        for pair in (*operation.operands, *operation.callbacks)
         if not issubclass(type(pair[0]), ModuleType)  # whose function it is
     )
     needs = deep_tags(operands)
     tag: MaybeTag = Tag((OP, last.site, last.control, *needs))
     if len(operands) == 1 and operands[0][1] is not None:
         tag = Tag((SEL, last.site, last.control, operands[0][1], *needs))
-    return Criterion(last.activation, None, tag, (), tuple(each.control for each in operations))
+    return Criterion(
+        last.activation, None, tag, (), tuple(operation.control for operation in operations)
+    )
 
 
 class NoSuchPart(LookupError):
-    """A mark leads nowhere; the text says where it ends."""
+    """A mark leads nowhere; the message says where it ends."""
 
 
 def criterion(
     activation: Activation, value: Any, tag: MaybeTag, steps: Sequence[Step]
 ) -> Criterion:
-    """Follow a mark from a value into its parts, as they are now."""
+    """Resolve a mark into the parts of a value, as they are now."""
     places: list[Place] = []
     texts: list[MaybeTag] = []
     for kind, key in steps:
@@ -135,7 +137,7 @@ def criterion(
 
 
 def _settle(value: Any, activation: Activation, depth: int) -> None:
-    """Read anew what was changed out of sight, in an object and in those that it holds."""
+    """Synchronise an object and those that it holds with what code out of sight changed."""
     shadow = shadow_of(value)
     if shadow is None:
         return

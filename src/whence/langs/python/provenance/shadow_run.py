@@ -98,7 +98,7 @@ class Request:
             root=told["root"],
             steps=tuple((kind, key) for kind, key in told["steps"]),
             is_input=told["is_input"],
-            rules=UserCodeRules(*(tuple(each) for each in told["rules"])),
+            rules=UserCodeRules(*(tuple(patterns) for patterns in told["rules"])),
             seed_by=told["seed_by"],
             journal=told["journal"],
         )
@@ -204,7 +204,7 @@ class _Answering:
         for _, (begin, _) in self._request.steps[1:]:
             letter = begin - (0 if place else column)
             if 0 <= letter < len(lines[place]):
-                before = sum(len(each) + 1 for each in lines[:place])
+                before = sum(len(line) + 1 for line in lines[:place])
                 narrow = letters(operation, "\n".join(lines), before + letter)
                 self._found = narrow or self._found
                 self._found_letters = narrow is not None
@@ -282,16 +282,16 @@ def _plain(values: dict[str, Any]) -> dict[str, str]:
 
 def _told(found: Criterion, top: Activation) -> dict[str, Any]:
     calls = RUN.activations[RUN.activations.index(top) :]
-    places = {each: place for place, each in enumerate(calls)}
+    places = {call: place for place, call in enumerate(calls)}
 
     def numbers(activations: Sequence[Activation] | frozenset[Activation]) -> list[int]:
-        return [places[each] for each in activations if each in places]
+        return [places[activation] for activation in activations if activation in places]
 
     origins = find_origin(found)
     return {
         "marked": places[found.activation],
         "is_complete": RUN.is_scanned and not RUN.has_absorbed and not RUN.lost,
-        "calls": [*(_call(each, places) for each in calls), *_never_begun(places)],
+        "calls": [*(_call(call, places) for call in calls), *_never_begun(places)],
         "origin": _origin(origins, places),
         "chain": numbers(origins.chain),
         "catchable": sorted(numbers(calls_below_handlers(found.activation, calls))),
@@ -327,8 +327,8 @@ def _origin(found: OriginResult, places: dict[Activation, int]) -> dict[str, Any
     if found.unknown:
         return {"unknown": found.unknown}
     return {
-        "makers": [_maker(each, places) for each in found.makers],
-        "made_of": [_maker(each, places) for each in found.made_of],
+        "makers": [_maker(maker, places) for maker in found.makers],
+        "made_of": [_maker(maker, places) for maker in found.made_of],
     }
 
 

@@ -136,12 +136,12 @@ class Site:
     @property
     def text(self) -> str:
         """The expression as it is written; of one over several lines, its lines."""
-        lines = [each.encode() for each in self.source[self.line - 1 : self.end_line]]
+        lines = [line.encode() for line in self.source[self.line - 1 : self.end_line]]
         if not lines:
             return ""
         lines[-1] = lines[-1][: self.end_column]
         lines[0] = lines[0][self.column :]
-        return "\n".join(each.decode(errors="replace") for each in lines)
+        return "\n".join(line.decode(errors="replace") for line in lines)
 
 
 @dataclass(slots=True)
@@ -298,11 +298,11 @@ def site_of(code: CodeType, instruction: int) -> int:
 
 def _new_site(code: CodeType, instruction: int) -> int:
     file = code.co_filename
-    source = next((each.source for each in reversed(SITES) if each.file == file), None)
+    source = next((site.source for site in reversed(SITES) if site.file == file), None)
     place = next(islice(code.co_positions(), instruction // 2, None), None)
     if source is None or place is None or None in place:
         return 0
-    line, end_line, column, end_column = (each or 0 for each in place)
+    line, end_line, column, end_column = (number or 0 for number in place)
     SITES.append(Site(file, line, column, end_line, end_column, code.co_qualname, source))
     return len(SITES) - 1
 

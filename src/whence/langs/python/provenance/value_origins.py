@@ -1,9 +1,10 @@
 """The origin of a value: the expression that made it, and the calls that it came through.
 
-From the part that was marked, back through copies of the same value, to the tag that made it
-([M] section 5: down into the call that bound it, up into the caller that passed it). What cannot be
-told apart is a set of candidates; what was changed out of sight is unknown. What the expression
-made it of is told one step further: who marks a word of a text wants to know of the value in it.
+Follows copies of the marked value back to the tag that made it ([M] section 5: down into the call
+that bound it, up into the caller that passed it). If several values cannot be told apart, all are
+candidates; if code out of sight changed the value, the origin is unknown. The operands of the
+expression are followed one step further: whoever marks a word of a string wants to know about the
+value in it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _OPERATIONS = frozenset({OP, TEXT, EXC})
 
 @dataclass(frozen=True, slots=True)
 class ValueMaker:
-    """What made a value: an expression of a call, or a parameter of the call that was shadowed."""
+    """What made a value: an expression of a call, or a parameter of the shadowed call."""
 
     activation: Activation
     site: Site
@@ -89,8 +90,9 @@ def find_origin(criterion: Criterion) -> OriginResult:
 
 
 def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
-    """Who made what came into an expression from elsewhere: constants of the same call and the
-    values of its own parts are left out."""
+    """The makers of the operands of an expression. Constants of the same call and the values of
+    its own parts are left out.
+    """
     if maker.tag is None or maker.tag.kind not in _OPERATIONS:
         return ()
     found: dict[ValueMaker, None] = {}
@@ -104,14 +106,14 @@ def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
         if tag.control is None:  # of no call: all that was read, or that came out of nowhere
             left += needs_of(tag)
             continue
-        for each in _follow(tag)[0]:
-            if each.parameter or each.tag is None:
+        for operand in _follow(tag)[0]:
+            if operand.parameter or operand.tag is None:
                 continue
-            is_own = each.activation is maker.activation
-            if is_own and each.site.is_inside(maker.site):
-                left += needs_of(each.tag)
-            elif not (is_own and each.tag.kind == CONST):
-                found[each] = None
+            is_own = operand.activation is maker.activation
+            if is_own and operand.site.is_inside(maker.site):
+                left += needs_of(operand.tag)
+            elif not (is_own and operand.tag.kind == CONST):
+                found[operand] = None
     return tuple(found)[:MOST_OPERANDS]
 
 
@@ -120,7 +122,7 @@ def _returned_by(hop: Tag) -> Activation | None:
 
 
 def _copies(tag: MaybeTag) -> list[Tag]:
-    """The copies that a value went through, from the last to the first."""
+    """The copies of a value, from the last to the first."""
     hops = []
     while tag is not None and tag.kind in COPIES:
         hops.append(tag)
@@ -145,8 +147,8 @@ def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
         return [], hops, "it came from code that was not followed"
     if tag.kind == AMBIG:
         makers: list[ValueMaker] = []
-        for each in tag.choices:
-            found, _, unknown = _follow(each)
+        for choice in tag.choices:
+            found, _, unknown = _follow(choice)
             if not found:
                 return [], hops, unknown
             makers += found
@@ -161,13 +163,13 @@ def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
 
 
 class _Way:
-    """A way through the tree of calls."""
+    """A path through the tree of calls."""
 
     def __init__(self, start: Activation):
         self.calls = [start]
 
     def to(self, goal: Activation | None) -> None:
-        """Go on to a call, up to the nearest common caller and down."""
+        """Extend the path to a call, through the nearest common caller."""
         if goal is None or goal is self.calls[-1]:
             return
         up = _callers(self.calls[-1])

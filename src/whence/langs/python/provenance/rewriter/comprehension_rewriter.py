@@ -1,9 +1,9 @@
 """Rewrites comprehensions and generator expressions.
 
-`[e for x in xs if c]` stays one: it loops over pairs and collects pairs, each with the control it
-was made under, and `@.list_of` makes the list of them. What a condition drops is noted too, for
-the places of the rest depend on it. A generator expression stays a generator of plain values; the
-tag of each is handed over beside it (`@.out_of`).
+`[e for x in xs if c]` stays a comprehension: it loops over pairs and collects pairs, each with its
+control, and `@.list_comprehension` makes the list. Elements that a condition drops are noted,
+because the positions of the others depend on them. A generator expression still yields plain
+values; `@.yield_from_expression` notes the tag of each.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ComprehensionRewriter(ExpressionRewriter):
         return self._comprehension(node)
 
     def _comprehension(self, node: _Comprehension) -> ast.expr:
-        if any(not _is_simple(each.target) for each in node.generators):
+        if any(not _is_simple(generator.target) for generator in node.generators):
             return self.native(node)
         if not self.may_bind and suspends(node):
             return self.native(node)
@@ -142,7 +142,7 @@ class ComprehensionRewriter(ExpressionRewriter):
         self.control_name = test
 
     def _pin(self, clauses: list[ast.comprehension]) -> None:
-        """From here on the test is the comprehension's own variable: others may run between."""
+        """Bind the control to a variable of the comprehension: other code may run in between."""
         if self.control_name != CONTROL:
             clauses.append(_clause(store_name(CONTROL), ast.List([self.control], ast.Load())))
             self.control_name = CONTROL
@@ -153,17 +153,17 @@ def _clause(target: ast.expr, over: ast.expr, is_async: int = 0) -> ast.comprehe
 
 
 def _is_simple(target: ast.expr) -> bool:
-    return not any(isinstance(each, (ast.Attribute, ast.Subscript)) for each in walk(target))
+    return not any(isinstance(node, (ast.Attribute, ast.Subscript)) for node in walk(target))
 
 
 def spread_of(target: ast.expr) -> ast.expr:
-    """How a target unpacks: how many parts, which is starred, and the same of each part."""
+    """How a target unpacks: the number of parts, the starred one, and the same for each part."""
     parts = target.elts  # type: ignore[attr-defined]
-    starred = [number for number, each in enumerate(parts) if isinstance(each, ast.Starred)]
-    inner = [each.value if isinstance(each, ast.Starred) else each for each in parts]
+    starred = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
+    inner = [part.value if isinstance(part, ast.Starred) else part for part in parts]
     below = [
-        spread_of(each) if isinstance(each, (ast.Tuple, ast.List)) else constant(None)
-        for each in inner
+        spread_of(part) if isinstance(part, (ast.Tuple, ast.List)) else constant(None)
+        for part in inner
     ]
     return tuple_node(
         constant(len(parts)), constant(starred[0] if starred else -1), tuple_node(*below)
@@ -175,4 +175,4 @@ def _pattern(target: ast.expr) -> ast.expr:
         return _pattern(target.value)
     if isinstance(target, ast.Name):
         return target_tuple(target, store_name(shadow_name(target.id)))
-    return target_tuple(*(_pattern(each) for each in target.elts))  # type: ignore[attr-defined]
+    return target_tuple(*(_pattern(elt) for elt in target.elts))  # type: ignore[attr-defined]

@@ -1,11 +1,11 @@
-"""Rewrites functions, lambda and classes.
+"""Rewrites functions, lambdas and classes.
 
-A function keeps its signature. Its body becomes: if nothing is shadowed, what it was; else take
-the tags of the arguments (`@.enter`), run the rewritten body, and hand over the tag of the result
-(`@.leave`). Functions inside the rewritten body have no other body: were they to be called when
-nothing is shadowed any more, that would be slow but right, and the code stays linear in size.
+A function keeps its signature. Its new body is: if nothing is shadowed, the original body;
+otherwise take the tags of the arguments (`@.enter_function`), run the rewritten body, and pass on
+the tag of the result (`@.leave_function`). Functions inside the rewritten body have only that body:
+calling one when nothing is shadowed is slow but right, and the code stays linear in size.
 
-The statements of class bodies run as they are: what they give is the class's, as a whole.
+Statements of class bodies run unchanged; their values belong to the class as a whole.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class DefinitionRewriter(ComprehensionRewriter):
         raise NotImplementedError
 
     def quiet_statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements that run as they are, but for the functions in them."""
-        return [_Quiet(self).visit(each) for each in statements]
+        """Statements that run unchanged, except for functions in them."""
+        return [_Quiet(self).visit(statement) for statement in statements]
 
     def quiet(self, node: ast.expr) -> ast.expr:
         """An expression as it is, but for the functions in it."""
@@ -73,7 +73,7 @@ class DefinitionRewriter(ComprehensionRewriter):
     # --- functions -----------------------------------------------------------------------------
 
     def function(self, node: _Function, *, quiet: bool) -> ast.stmt:
-        """A function; `quiet` if what it is defined by runs as it is."""
+        """A rewritten function; `quiet` if the code around it runs unchanged."""
         number = self._describe(node, node.name, node.body)
         define = runtime_call("define_function", constant(number))
         arguments = self._arguments(node.args, quiet=quiet)
@@ -81,7 +81,7 @@ class DefinitionRewriter(ComprehensionRewriter):
         dual = self.dual and (quiet or self.scope.kind == "module")
         with self.inside(scope, node.name):
             body = self._function_body(node, scope, number, dual)
-        decorators = [self.quiet(each) for each in node.decorator_list]
+        decorators = [self.quiet(decorator) for decorator in node.decorator_list]
         made = copy.copy(node)
         made.args, made.body = arguments, body
         made.decorator_list = [*decorators, define]
@@ -98,16 +98,16 @@ class DefinitionRewriter(ComprehensionRewriter):
         others = sorted(scope.bound - set(names))
         if dual:
             captured = sorted(scope.bound & _captured(node.body))
-            out += _unknown([each for each in captured if each in scope.bound])
+            out += _unknown([name for name in captured if name in scope.bound])
             ordinary = [*self.quiet_statements(rest), ast.Return(None)]
             out.append(ast.If(self._idle(number), _without_declarations(ordinary, scope), []))
         out += _unknown(others)
         shadows = [
             store_name(FRAME),
             store_name(CONTROL),
-            *(store_name(shadow_name(each)) for each in names),
+            *(store_name(shadow_name(name)) for name in names),
         ]
-        values = tuple_node(*(load_name(each) for each in names))
+        values = tuple_node(*(load_name(name) for name in names))
         site = self.header(node)
         entered = runtime_call("enter_function", constant(number), values)
         out.append(ast.Assign([target_tuple(*shadows)], entered))
@@ -117,11 +117,13 @@ class DefinitionRewriter(ComprehensionRewriter):
         )
         left: list[ast.stmt] = [ast.Expr(runtime_call("leave_function", load_name(FRAME)))]
         out.append(ast.Try([*inner, *end], [failing()], [], left))
-        return [at_location_of(each, node) if not hasattr(each, "lineno") else each for each in out]
+        return [
+            at_location_of(statement, node) if not hasattr(statement, "lineno") else statement
+            for statement in out
+        ]
 
     def header(self, node: _Function | ast.ClassDef) -> ast.expr:
-        """The place of the first line of a class, or of a function: that stands for its end
-        without a `return`."""
+        """The first line of a class or function, which stands for its end without `return`."""
         line = node.lineno
         end = len(self.lines[line - 1].encode()) if line <= len(self.lines) else 0
         tags.SITES.append(tags.Site(
@@ -130,7 +132,7 @@ class DefinitionRewriter(ComprehensionRewriter):
         return constant(len(tags.SITES) - 1)
 
     def _idle(self, number: int) -> ast.expr:
-        """Whether nothing is shadowed: also asked at the call where it is to begin."""
+        """Whether nothing is shadowed; also checked at the call where shadowing begins."""
         info = tags.FUNCTIONS[number]
         if self.wanted != (info.line, info.name):
             return runtime_name("off")
@@ -146,7 +148,7 @@ class DefinitionRewriter(ComprehensionRewriter):
         return [ast.Return(result)]
 
     def _arguments(self, arguments: ast.arguments, *, quiet: bool) -> ast.arguments:
-        """The signature: defaults hand their tags to `@.define` on the way."""
+        """The signature: defaults pass their tags to `@.define_function`."""
 
         def given(default: ast.expr) -> ast.expr:
             if quiet:
@@ -155,26 +157,33 @@ class DefinitionRewriter(ComprehensionRewriter):
             return runtime_call("note_default", self.pair(default))
 
         return ast.arguments(
-            posonlyargs=arguments.posonlyargs, args=arguments.args, vararg=arguments.vararg,
-            kwonlyargs=arguments.kwonlyargs, kwarg=arguments.kwarg,
-            defaults=[given(each) for each in arguments.defaults],
-            kw_defaults=[given(each) if each else None for each in arguments.kw_defaults],
-        )  # fmt: skip
+            posonlyargs=arguments.posonlyargs,
+            args=arguments.args,
+            vararg=arguments.vararg,
+            kwonlyargs=arguments.kwonlyargs,
+            kwarg=arguments.kwarg,
+            defaults=[given(default) for default in arguments.defaults],
+            kw_defaults=[
+                given(kw_default) if kw_default else None for kw_default in arguments.kw_defaults
+            ],
+        )
 
     def _describe(self, node: ast.AST, name: str, body: list[ast.stmt] | list[ast.expr]) -> int:
         arguments: ast.arguments = node.args  # type: ignore[attr-defined]
         scope = function_scope(node, self.scope)  # type: ignore[arg-type]
         attributes, items, anything = may_set(body)
         named = all_names(body)
-        global_names = {each for each in named & self.variables if scope.resolve(each) == GLOBAL}
+        global_names = {name for name in named & self.variables if scope.resolve(name) == GLOBAL}
         bound_globals = names_bound_in_scope(body) & scope.declared_global
         stepped = is_stepped(node) or isinstance(node, ast.AsyncFunctionDef)
         info = tags.FunctionInfo(
             name=self.qualname_of(name, self.scope),
             file=self.file,
             line=first_line(node),
-            positional=tuple(each.arg for each in (*arguments.posonlyargs, *arguments.args)),
-            keyword_only=tuple(each.arg for each in arguments.kwonlyargs),
+            positional=tuple(
+                posonlyarg.arg for posonlyarg in (*arguments.posonlyargs, *arguments.args)
+            ),
+            keyword_only=tuple(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs),
             has_rest=arguments.vararg is not None,
             has_named_rest=arguments.kwarg is not None,
             is_stepped=stepped,
@@ -185,11 +194,11 @@ class DefinitionRewriter(ComprehensionRewriter):
             fixed_names=frozenset(global_names & self.fixed_variables),
             sets_globals=frozenset(bound_globals),
             sets_cells=frozenset(
-                ("cell", scope.cell(each))
-                for each in names_bound_in_scope(body) & scope.declared_nonlocal
+                ("cell", scope.cell(name))
+                for name in names_bound_in_scope(body) & scope.declared_nonlocal
             ),
             free_names=frozenset(
-                each for each in named - scope.bound if scope.resolve(each) == LOCAL
+                name for name in named - scope.bound if scope.resolve(name) == LOCAL
             ),
             module=self.module_number,
         )
@@ -217,9 +226,9 @@ class DefinitionRewriter(ComprehensionRewriter):
         may_bind = self.may_bind
         with self.inside(function_scope(node, self.scope), "<lambda>"):
             self.may_bind = may_bind  # the iterable of a comprehension may hold no `:=` at all
-            body = thunk(self.pair(node.body), CONTROL, *(shadow_name(each) for each in names))
+            body = thunk(self.pair(node.body), CONTROL, *(shadow_name(name) for name in names))
             ordinary = self.quiet(node.body)
-        values = tuple_node(*(load_name(each) for each in names))
+        values = tuple_node(*(load_name(name) for name in names))
         made = runtime_call("run_lambda", constant(number), site, values, body)
         if dual:
             made = ast.IfExp(self._idle(number), ordinary, made)
@@ -230,24 +239,26 @@ class DefinitionRewriter(ComprehensionRewriter):
     # --- classes -------------------------------------------------------------------------------
 
     def class_(self, node: ast.ClassDef) -> ast.stmt:
-        """A class whose statements run as they are, but for its functions."""
+        """A class whose statements run unchanged, except for its functions."""
         made = copy.copy(node)
-        made.bases = [self.quiet(each) for each in node.bases]
-        made.keywords = [ast.keyword(each.arg, self.quiet(each.value)) for each in node.keywords]
-        made.decorator_list = [self.quiet(each) for each in node.decorator_list]
+        made.bases = [self.quiet(base) for base in node.bases]
+        made.keywords = [
+            ast.keyword(keyword.arg, self.quiet(keyword.value)) for keyword in node.keywords
+        ]
+        made.decorator_list = [self.quiet(decorator) for decorator in node.decorator_list]
         with self.inside(class_scope(node, self.scope), node.name):
             made.body = self.quiet_statements(node.body)
         return at_location_of(made, node)
 
     def class_in_sight(self, node: ast.ClassDef) -> list[ast.stmt]:
-        """A class, and the tag of what its making needed."""
+        """A class with its tag."""
         kept = self.temporary()
         opened = assign(kept, runtime_call("begin_class", self.header(node), self.control))
         made = runtime_call("end_class", load_name(kept), load_name(node.name))
         return [opened, self.class_(node), *self.keep_tag(node.name, node, made)]
 
     def keep_tag(self, name: str, node: ast.AST, tag: ast.expr) -> list[ast.stmt]:
-        """Statements that note the tag of a variable that was just bound."""
+        """Statements that store the tag of a variable that was just bound."""
         kind = self.resolve(name)
         if kind == LOCAL:
             return [assign(shadow_name(name), tag)]
@@ -275,7 +286,7 @@ def failing() -> ast.ExceptHandler:
 
 
 class _Quiet:
-    """A copy of code as it is, but for the functions that are defined in it."""
+    """Copies code unchanged, except for the functions in it."""
 
     def __init__(self, rewriter: DefinitionRewriter):
         self._rewriter = rewriter
@@ -302,7 +313,7 @@ class _Quiet:
 def first_line(node: ast.AST) -> int:
     """The line that the code object of a function begins with: its first decorator's."""
     decorators = getattr(node, "decorator_list", [])
-    first: int = min(each.lineno for each in (node, *decorators))
+    first: int = min(decorator.lineno for decorator in (node, *decorators))
     return first
 
 
@@ -335,26 +346,26 @@ class _Remove(ast.NodeTransformer):
 def _without_declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     if not scope.declared_global and not scope.declared_nonlocal:
         return body
-    return [_Remove().visit(each) for each in body]  # type: ignore[misc]
+    return [_Remove().visit(statement) for statement in body]  # type: ignore[misc]
 
 
 def _unknown(names: list[str]) -> list[ast.stmt]:
     if not names:
         return []
-    return [ast.Assign([store_name(shadow_name(each)) for each in names], constant(None))]
+    return [ast.Assign([store_name(shadow_name(name)) for name in names], constant(None))]
 
 
 def _captured(body: list[ast.stmt]) -> set[str]:
     """The names that inner functions, classes and comprehensions mention."""
     inner = [
         node
-        for each in body
-        for node in own_nodes(each)
+        for statement in body
+        for node in own_nodes(statement)
         if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
     ]
     names = all_names(inner)
     for node in inner:
-        for each in walk(node):
-            if isinstance(each, ast.Nonlocal):
-                names.update(each.names)
+        for part in walk(node):
+            if isinstance(part, ast.Nonlocal):
+                names.update(part.names)
     return names

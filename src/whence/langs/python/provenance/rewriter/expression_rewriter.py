@@ -1,8 +1,8 @@
 """Rewrites expressions: each becomes one that gives a value and its tag.
 
-Operands are evaluated in the order of the language, each once. What is called is called from the
-very frame that called it before: `@.result(k := @.prepare(…), k.function(*k.arguments, …))`, so
-that it sees the same callers, and no recursion gets deeper.
+Operands are evaluated once each, in the order of the language. A call is still made from the
+program's own frame: `@.finish_call(k := @.prepare_call(…), k.function(*k.arguments, …))`. So the
+callee sees the same callers, and no recursion gets deeper.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ _NOTHING = constant(None)
 
 
 class ExpressionRewriter(RewriterState):
-    """Expressions, but for comprehensions and lambda."""
+    """Rewrites all expressions except comprehensions and lambdas.
+
+    One method for each kind of syntax node, with their helpers: it has many methods because the
+    language has many nodes, and no state of its own.
+    """
 
     def pair(self, node: ast.expr) -> ast.expr:
         """An expression that gives (value, tag)."""
@@ -48,8 +52,9 @@ class ExpressionRewriter(RewriterState):
         return at_location_of(rewrite(node), node)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """The same where nothing but whether the value is true is asked for: what `and` and the
-        like have found out of an operand is not asked again."""
+        """The same where only the truth of the value matters: what `and` and `or` found out
+        about an operand is not asked again.
+        """
         match node:
             case ast.Compare():
                 made = self._compared(node, for_truth=True)
@@ -64,23 +69,23 @@ class ExpressionRewriter(RewriterState):
         return at_location_of(made, node)
 
     def value(self, node: ast.expr) -> ast.expr:
-        """An expression whose tag is of no use."""
+        """An expression whose tag is not needed."""
         return at_location_of(tuple_item(self.pair(node), 0), node)
 
     def native(self, node: ast.expr) -> ast.expr:
-        """An expression that is evaluated as it is: what it gives needs all it names."""
+        """An expression that is evaluated unchanged: it needs everything that it names."""
         names = {
-            each.id
-            for each in own_nodes(node)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+            inner.id
+            for inner in own_nodes(node)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
         }
-        known = [load_name(shadow_name(each)) for each in sorted(names) if self.has_shadow(each)]
+        known = [load_name(shadow_name(name)) for name in sorted(names) if self.has_shadow(name)]
         return tuple_node(
             self.quiet(node), runtime_call("opaque_tag", self.site(node), self.control, *known)
         )
 
     def quiet(self, node: ast.expr) -> ast.expr:
-        """The expression itself, with functions in it rewritten."""
+        """The unchanged expression, with functions in it rewritten."""
         raise NotImplementedError
 
     # --- names and constants -------------------------------------------------------------------
@@ -169,7 +174,7 @@ class ExpressionRewriter(RewriterState):
         site = self.site(node)
         stops_when = isinstance(node.op, ast.Or)
         operand = self.truth if for_truth else self.pair
-        if not self.may_bind and any(suspends(each) for each in node.values[1:]):
+        if not self.may_bind and any(suspends(value) for value in node.values[1:]):
             return self.native(node)
 
         def step(values: list[ast.expr]) -> ast.expr:
@@ -245,16 +250,16 @@ class ExpressionRewriter(RewriterState):
     # --- what is made of parts -----------------------------------------------------------------
 
     def pairs(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
-        """A tuple of pairs; what is starred gives any number of them."""
+        """A tuple of pairs; a starred element gives any number of them."""
         made: list[ast.expr] = []
         asks = () if _asks_for_lengths(node, elements) else (constant(False),)
-        for each in elements:
-            if isinstance(each, ast.Starred):
-                where = self.site(each), self.control
-                made.append(runtime_call("spread_starred", *where, self.pair(each.value), *asks))
+        for element in elements:
+            if isinstance(element, ast.Starred):
+                where = self.site(element), self.control
+                made.append(runtime_call("spread_starred", *where, self.pair(element.value), *asks))
             else:
-                made.append(self.pair(each))
-        if not any(isinstance(each, ast.Starred) for each in elements):
+                made.append(self.pair(element))
+        if not any(isinstance(element, ast.Starred) for element in elements):
             return tuple_node(*made)
         return runtime_call("spread_elements", self.site(node), self.control, tuple_node(*made))
 
@@ -278,8 +283,8 @@ class ExpressionRewriter(RewriterState):
 
     def pair_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:  # noqa: N802
         parts = [
-            tuple_node(each, _NOTHING) if isinstance(each, ast.Constant) else self.pair(each)
-            for each in node.values
+            tuple_node(value, _NOTHING) if isinstance(value, ast.Constant) else self.pair(value)
+            for value in node.values
         ]
         return runtime_call("join_pieces", self.site(node), self.control, tuple_node(*parts))
 
@@ -294,8 +299,8 @@ class ExpressionRewriter(RewriterState):
             return self.native(node)
         parts: list[ast.expr] = []
         values = [
-            each if isinstance(each, ast.Constant) else self._interpolation(each, parts)
-            for each in node.values
+            value if isinstance(value, ast.Constant) else self._interpolation(value, parts)
+            for value in node.values
         ]
         made = type(node)(values)
         return runtime_call("template", self.site(node), self.control, made, tuple_node(*parts))
@@ -324,7 +329,7 @@ class ExpressionRewriter(RewriterState):
 
     def pair_Slice(self, node: ast.Slice) -> ast.expr:  # noqa: N802
         bounds = (node.lower, node.upper, node.step)
-        parts = [self.pair(each) if each is not None else _NOTHING for each in bounds]
+        parts = [self.pair(bound) if bound is not None else _NOTHING for bound in bounds]
         return runtime_call("make_slice", self.site(node), self.control, *parts)
 
     # --- calls ---------------------------------------------------------------------------------
@@ -337,14 +342,15 @@ class ExpressionRewriter(RewriterState):
         site = self.site(node)
         called = self.pair(function)
         arguments = self.pairs(node, node.args)
-        if any(each.arg is None for each in node.keywords):
+        if any(keyword.arg is None for keyword in node.keywords):
             entries = [
-                tuple_node(constant(each.arg), self.pair(each.value)) for each in node.keywords
+                tuple_node(constant(keyword.arg), self.pair(keyword.value))
+                for keyword in node.keywords
             ]
             named = runtime_call("collect_keywords", site, self.control, tuple_node(*entries))
         elif node.keywords:
-            names: list[ast.expr | None] = [constant(each.arg) for each in node.keywords]
-            named = ast.Dict(names, [self.pair(each.value) for each in node.keywords])
+            names: list[ast.expr | None] = [constant(keyword.arg) for keyword in node.keywords]
+            named = ast.Dict(names, [self.pair(keyword.value) for keyword in node.keywords])
         else:
             named = runtime_name("NO_KEYWORDS")
         parts = (site, self.control, called, arguments, named)
@@ -363,7 +369,7 @@ class ExpressionRewriter(RewriterState):
         return runtime_call("finish_call", prepared, real)
 
     def _in_frame(self, node: ast.Call, name: str) -> ast.expr:
-        """A call of something that looks at the frame it is called from."""
+        """A call of something that inspects the calling frame."""
         site = self.site(node)
         if name == "super":
             scope = self.scope.function
@@ -376,21 +382,21 @@ class ExpressionRewriter(RewriterState):
                     runtime_call("opaque_tag", site, self.control),
                 )
             return tuple_node(node, runtime_call("opaque_tag", site, self.control))
-        if name in {"vars", "dir"} or any(isinstance(each, ast.Starred) for each in node.args):
+        if name in {"vars", "dir"} or any(isinstance(arg, ast.Starred) for arg in node.args):
             return runtime_call("call_with_tags", site, self.control, self.pair(node.func),
                         self.pairs(node, node.args), ast.Dict([], []))  # fmt: skip
         if node.keywords or not self.may_bind:
             return self.native(node)
         kept = [self.temporary() for _ in node.args]
         values: list[ast.expr] = [
-            tuple_item(named_expression(name, self.pair(each)), 0)
-            for name, each in zip(kept, node.args, strict=True)
+            tuple_item(named_expression(name, self.pair(arg)), 0)
+            for name, arg in zip(kept, node.args, strict=True)
         ]
         done = ast.Call(node.func, values, [])
         if name in {"eval", "exec"}:
-            given = [load_name(each) for each in kept]
+            given = [load_name(variable) for variable in kept]
             return tuple_node(done, runtime_call("opaque_frame_tag", site, self.control, *given))
-        tags = [tuple_item(load_name(each), 1) for each in kept]
+        tags = [tuple_item(load_name(variable), 1) for variable in kept]
         return tuple_node(done, runtime_call("opaque_tag", site, self.control, *tags))
 
     # --- what suspends -------------------------------------------------------------------------
@@ -425,8 +431,9 @@ class ExpressionRewriter(RewriterState):
 
 
 def _asks_for_lengths(node: ast.expr, elements: list[ast.expr]) -> bool:
-    """Whether what is starred is asked how long it is: not for a set, and from 3.14 on not where it
-    gives all arguments of a call."""
+    """Whether the interpreter asks starred iterables for their length: not for a set, and from
+    3.14 on not if the iterable gives all arguments of a call.
+    """
     if isinstance(node, ast.Call) and len(elements) == 1:
         return sys.version_info < (3, 14)
     return not isinstance(node, ast.Set)

@@ -1,7 +1,7 @@
-"""Rewrites a module: its text becomes code that computes the same, and tags beside it.
+"""Rewrites a module into code that computes the same values, with tags beside them.
 
-A module can be rewritten in two ways. *Whole*: all of it carries tags. *Dual*: a function has both
-bodies and chooses at each call (`@.off`); the module's own statements then run as they are.
+There are two ways. *Whole*: all of it carries tags. *Dual*: a function has both bodies and chooses
+at each call (`@.off`), and the module's own statements run unchanged.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def rewrite_module(
     source: str | bytes, file: str, module: int, *, dual: bool = False, quiet: bool = False,
     wanted: Wanted = None, tree: ast.Module | None = None,
 ) -> CodeType:  # fmt: skip
-    """The code of a module, rewritten. `quiet`: its own statements carry no tags.
+    """The rewritten code of a module. `quiet`: its own statements carry no tags.
 
-    `wanted` is the first line and name of the function with whose call the shadowing begins;
-    `tree` is what others have made of the module, if that is what runs.
+    `wanted` is the first line and name of the function with whose call the shadowing begins; `tree`
+    is the syntax tree that runs, if somebody else has changed it already.
     """
     text = source if isinstance(source, str) else _decoded(source)
     rewriter = StatementRewriter(text, file, module, dual=dual, wanted=wanted, tree=tree)
@@ -54,14 +54,14 @@ def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stm
     )
     first: list[ast.stmt] = [enter]
     if rewriter.module_variables:
-        names = [store_name(each) for each in rewriter.module_variables]
+        names = [store_name(variable) for variable in rewriter.module_variables]
         first.append(ast.Assign(names, constant(None)))
     clean: ast.stmt = ast.Expr(
         runtime_call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
     )
     whole = ast.Try(inner, [failing()], [], [clean])
     place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
-    return [at_location_of(each, place) for each in [*first, whole]]
+    return [at_location_of(statement, place) for statement in [*first, whole]]
 
 
 def _decoded(source: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What all parts of the rewriter share: where it stands, its own variables, and sites."""
+"""What all parts of the rewriter share: the current scope and control, own variables, and sites."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Wanted = tuple[int, str] | None
 
 
 class RewriterState:
-    """The state of a rewriting: one module, from its text to its new syntax tree."""
+    """The state of rewriting one module."""
 
     def __init__(
         self, source: str, file: str, module: int, *, dual: bool, wanted: Wanted,
@@ -59,7 +59,7 @@ class RewriterState:
         return load_name(self.control_name)
 
     def site(self, node: ast.AST) -> ast.expr:
-        """The number of a place in the program."""
+        """The number of a place in the program, as a constant."""
         start, end = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
         column, end_column = node.col_offset, node.end_col_offset or 0  # type: ignore[attr-defined]
         SITES.append(Site(
@@ -68,7 +68,7 @@ class RewriterState:
         return constant(len(SITES) - 1)
 
     def temporary(self) -> str:
-        """A variable of the rewriter's own."""
+        """The name of a new variable of the rewriter."""
         self.made += 1
         name = f"_@{self.made}"
         if self.scope.function.kind == "module":
@@ -80,7 +80,7 @@ class RewriterState:
         return self.scope.resolve(name)
 
     def has_shadow(self, name: str) -> bool:
-        """Whether a variable's tag is in a variable beside it."""
+        """Whether a variable beside it holds a variable's tag."""
         return self.resolve(name) == LOCAL
 
     def is_builtin(self, name: str) -> bool:
@@ -89,7 +89,7 @@ class RewriterState:
 
     @contextmanager
     def inside(self, scope: Scope, name: str = "") -> Iterator[None]:
-        """Rewrite what stands in an inner scope."""
+        """Rewrite code in an inner scope."""
         before = (self.scope, self.qualname, self.control_name, self.may_bind, self.is_guarded)
         self.scope, self.may_bind = scope, True
         if name:
@@ -108,38 +108,38 @@ class RewriterState:
 
     @contextmanager
     def under(self, control_name: str) -> Iterator[None]:
-        """Rewrite what depends on another test."""
+        """Rewrite code that depends on another test."""
         before, self.control_name = self.control_name, control_name
         yield
         self.control_name = before
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
-        """Rewrite what stands inside `try` or `with`."""
+        """Rewrite code inside `try` or `with`."""
         before, self.is_guarded = self.is_guarded, True
         yield
         self.is_guarded = before
 
     @contextmanager
     def unbinding(self) -> Iterator[None]:
-        """Rewrite what stands where `:=` must not."""
+        """Rewrite code where `:=` is not allowed."""
         before, self.may_bind = self.may_bind, False
         yield
         self.may_bind = before
 
 
 def _has_texts_only(tree: ast.Module) -> bool:
-    """Whether all annotations of a module are texts."""
+    """Whether all annotations of a module are strings."""
     return any(
-        isinstance(each, ast.ImportFrom)
-        and each.module == "__future__"
-        and any(name.name == "annotations" for name in each.names)
-        for each in tree.body
+        isinstance(statement, ast.ImportFrom)
+        and statement.module == "__future__"
+        and any(name.name == "annotations" for name in statement.names)
+        for statement in tree.body
     )
 
 
 def _module_names(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """The variables of a module, and those that are bound once and for all by a definition."""
+    """The variables of a module, and those that a definition binds once and for all."""
     names = names_bound_in_scope(tree.body)
     counts: Counter[str] = Counter()
     for node in walk(tree):

@@ -1,4 +1,4 @@
-"""Modules that are rewritten as they are imported."""
+"""Rewrites modules when they are imported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whence.langs.python.source.quiet_compile import parse_quietly
 
 
 class Modules:
-    """Numbers the modules that are rewritten, and says how."""
+    """Numbers the rewritten modules, and knows how to rewrite them."""
 
     def __init__(
         self, *, dual: bool, wanted: tuple[str, int, str] | None = None, aside: Aside = directly
@@ -81,7 +81,7 @@ class _Loader(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Finds those modules that are to be rewritten."""
+    """Finds the modules that are to be rewritten."""
 
     def __init__(self, chosen: Callable[[str, str], bool], modules: Modules):
         self._chosen = chosen
@@ -101,9 +101,9 @@ class Finder(MetaPathFinder):
         return spec
 
     def _take_over_from_pytest(self) -> None:
-        """Test modules are loaded by pytest: what it is about to run is rewritten once more.
+        """Rewrite test modules, which pytest loads, after pytest has rewritten their assertions.
 
-        All that pytest does to load them it still does, since the journal of a run knows it.
+        pytest still does everything it does to load them, because the journal of a run contains it.
         """
         pytest = sys.modules.get(_PYTEST)
         if pytest is None or "exec" in vars(pytest) or not hasattr(pytest, _HOOK):
@@ -125,7 +125,7 @@ _Asserts = Callable[[ast.Module, bytes, str], None]
 
 def _asserts_of(pytest: Any) -> _Asserts:
     """How pytest rewrites the assertions of a module, with the settings of this run."""
-    hooks = [each for each in sys.meta_path if type(each) is pytest.AssertionRewritingHook]
+    hooks = [hook for hook in sys.meta_path if type(hook) is pytest.AssertionRewritingHook]
     config = getattr(hooks[0], "config", None) if hooks else None
 
     def rewrite(tree: ast.Module, source: bytes, file: str) -> None:

@@ -1,9 +1,9 @@
-"""Rewrites statements: assignments of every form, and what decides which statement is next.
+"""Rewrites statements: assignments of every form, and control flow.
 
-Each test becomes the control of what it decides. After a statement control is what it was before,
-unless a branch may leave it (return, break, continue, raise): then all that follows depends on the
-test. Where branches join, every variable that any of them assigns is told to depend on the test:
-also the one that was not assigned.
+Each test becomes the control of what it decides. After a statement the control is what it was
+before, unless a branch may leave (return, break, continue, raise): then everything that follows
+depends on the test. Where branches join, every variable that one of them assigns depends on the
+test, even if the branch that ran did not assign it.
 """
 
 from __future__ import annotations
@@ -35,33 +35,38 @@ from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, names_bound_
 
 
 class StatementRewriter(DefinitionRewriter):
-    """All statements."""
+    """Rewrites all statements; the last of the classes that together rewrite a module.
+
+    State, expressions, comprehensions, definitions and statements are one recursive descent over
+    one grammar: every level calls the levels below and above. They are one object in five files,
+    because objects in its place would each have to know all the others.
+    """
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements, rewritten one by one."""
         out: list[ast.stmt] = []
-        for each in statements:
-            rewrite = getattr(self, f"on_{type(each).__name__}", self.as_it_is)
-            out += [at_location_of(made, each) for made in rewrite(each)]
+        for statement in statements:
+            rewrite = getattr(self, f"on_{type(statement).__name__}", self.as_it_is)
+            out += [at_location_of(made, statement) for made in rewrite(statement)]
         return out or [ast.Pass()]
 
     def as_it_is(self, node: ast.stmt) -> list[ast.stmt]:
-        """A statement that has nothing to say about values."""
-        names = sorted(each for each in names_bound_in_scope([node]) if self.has_shadow(each))
-        return [node, *(assign(shadow_name(each), constant(None)) for each in names)]
+        """A statement that computes no values."""
+        names = sorted(name for name in names_bound_in_scope([node]) if self.has_shadow(name))
+        return [node, *(assign(shadow_name(name), constant(None)) for name in names)]
 
     # --- assignments ---------------------------------------------------------------------------
 
     def on_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:  # noqa: N802
         out = self.as_it_is(node)
-        for each in node.names if node.module != "__future__" else ():
-            name = each.asname or each.name
+        for alias in node.names if node.module != "__future__" else ():
+            name = alias.asname or alias.name
             if name != "*":
                 found = runtime_call(
                     "imported_variable_tag",
                     self.site(node),
                     self.control,
-                    constant(each.name),
+                    constant(alias.name),
                     load_name(name),
                 )
                 out += self.keep_tag(name, node, found)
@@ -82,13 +87,15 @@ class StatementRewriter(DefinitionRewriter):
             return [ast.Expr(runtime_call("set_item", site, self.control, given,
                                   self.pair(target.value), self.pair(target.slice)))]  # fmt: skip
         parts: list[ast.expr] = target.elts  # type: ignore[attr-defined]
-        starred = [number for number, each in enumerate(parts) if isinstance(each, ast.Starred)]
+        starred = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
         kept = [self.temporary() for _ in parts]
         unpacked = runtime_call("unpack", site, self.control, given, constant(len(parts)),
                         constant(starred[0] if starred else -1))  # fmt: skip
         out: list[ast.stmt] = []
         if parts:
-            out.append(ast.Assign([target_tuple(*(store_name(each) for each in kept))], unpacked))
+            out.append(
+                ast.Assign([target_tuple(*(store_name(variable) for variable in kept))], unpacked)
+            )
         else:
             out.append(ast.Expr(unpacked))
         for variable, part in zip(kept, parts, strict=True):
@@ -181,7 +188,7 @@ class StatementRewriter(DefinitionRewriter):
         return out  # fmt: skip
 
     def _gone(self, name: str, site: ast.expr) -> list[ast.stmt]:
-        """Notes that a variable was deleted, and where."""
+        """Note that a variable was deleted, and where."""
         if self.has_shadow(name):
             return [assign(shadow_name(name), constant_tag(site, self.control))]
         if self.resolve(name) != GLOBAL:
@@ -191,11 +198,11 @@ class StatementRewriter(DefinitionRewriter):
         ]
 
     def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:
-        for each in nodes:
-            if isinstance(each, (ast.Tuple, ast.List)):
-                yield from self._flat(each.elts)
+        for node in nodes:
+            if isinstance(node, (ast.Tuple, ast.List)):
+                yield from self._flat(node.elts)
             else:
-                yield each
+                yield node
 
     def on_Expr(self, node: ast.Expr) -> list[ast.stmt]:  # noqa: N802
         if isinstance(node.value, ast.Constant):
@@ -237,7 +244,7 @@ class StatementRewriter(DefinitionRewriter):
     def joined_variables(
         self, names: Iterable[str], site: ast.expr, test: ast.expr
     ) -> list[ast.stmt]:
-        """Where branches join: the variables depend on the test."""
+        """Where branches join: their variables depend on the test."""
         out: list[ast.stmt] = []
         for name in sorted(names):
             kind = self.resolve(name)
@@ -286,8 +293,8 @@ class StatementRewriter(DefinitionRewriter):
         site = self.site(node.iter)
         before, over, given, end = (self.temporary() for _ in range(4))
         nested = may_leave(node.body)
-        each = "iterate_async" if isinstance(node, ast.AsyncFor) else "iterate"
-        pairs = runtime_call(each, site, load_name(before), load_name(over), constant(None))
+        loop_name = "iterate_async" if isinstance(node, ast.AsyncFor) else "iterate"
+        pairs = runtime_call(loop_name, site, load_name(before), load_name(over), constant(None))
         head: list[ast.stmt] = []
         step = load_name(CONTROL)
         if nested:
@@ -338,7 +345,7 @@ class StatementRewriter(DefinitionRewriter):
             assign(before, self.control), assign(caught, constant(None)),
             assign(started, runtime_call("current_time")),
         ]  # fmt: skip
-        handlers = [self._handler(each, before, caught) for each in node.handlers]
+        handlers = [self._handler(handler, before, caught) for handler in node.handlers]
         final = self.body(node.finalbody) if node.finalbody else []
         if final:
             final.insert(0, ast.Expr(runtime_call("back_in_call", load_name(FRAME))))
@@ -347,8 +354,8 @@ class StatementRewriter(DefinitionRewriter):
         out.append(type(node)(
             body, handlers, self.body(node.orelse) if node.orelse else [], final
         ))  # fmt: skip
-        branches = [node.body, node.orelse, *(each.body for each in node.handlers)]
-        if not any(may_leave(each) for each in branches):
+        branches = [node.body, node.orelse, *(handler.body for handler in node.handlers)]
+        if not any(may_leave(branche) for branche in branches):
             out.append(assign(CONTROL, load_name(before)))
         if node.handlers:
             names = names_bound_in_scope([*node.body, *node.orelse, *node.handlers])
@@ -401,13 +408,13 @@ class StatementRewriter(DefinitionRewriter):
             assign(subject, self.pair(node.subject)), assign(before, self.control),
             assign(CONTROL, runtime_call("match_subject", site, self.control, load_name(subject))),
         ]  # fmt: skip
-        cases = [self._case(each, site, subject) for each in node.cases]
+        cases = [self._case(case, site, subject) for case in node.cases]
         out += [
             ast.Match(tuple_item(load_name(subject), 0), cases),
             ast.Expr(runtime_call("end_match")),
         ]
-        bodies = [each.body for each in node.cases]
-        if any(may_leave(each) for each in bodies):
+        bodies = [case.body for case in node.cases]
+        if any(may_leave(body) for body in bodies):
             return out
         names = names_bound_in_scope(node.cases)
         out += [assign(kept, self.control), assign(CONTROL, load_name(before))]
@@ -433,7 +440,7 @@ class StatementRewriter(DefinitionRewriter):
             "test_and_note", self.site(case.guard), self.control, self.truth(case.guard)
         )
         guard = test_outcome_of(runtime_call("last_of", *tags, named_expression(CONTROL, test)))
-        start = [] if all(self.has_shadow(each) for each in names) else start
+        start = [] if all(self.has_shadow(name) for name in names) else start
         return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])
 
     # --- definitions ---------------------------------------------------------------------------
@@ -462,10 +469,10 @@ class StatementRewriter(DefinitionRewriter):
 def docstring_and_futures(body: Sequence[ast.stmt]) -> int:
     """How many statements of a module must stay first."""
     count = 0
-    for each in body:
-        is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
+    for statement in body:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not (is_text and not count) and not (
-            isinstance(each, ast.ImportFrom) and each.module == "__future__"
+            isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         ):
             break
         count += 1

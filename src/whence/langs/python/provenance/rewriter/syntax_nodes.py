@@ -1,8 +1,8 @@
-"""Small makers of syntax trees, and questions that the rewriter asks of them.
+"""Builders of syntax nodes, and questions that the rewriter asks about syntax.
 
-No program can write the names that are made here: `__@__` is the run time (elsewhere `@` for
-short), `_@…` are the rewriter's own variables (with an underscore first, so that `import *` and
-`dir` filters pass over them) and `$x` is the shadow of the variable `x`.
+No program can write the names that are made here: `__@__` is the runtime (`@` for short elsewhere),
+`_@…` are the rewriter's own variables (with an underscore first, so that `import *` and `dir`
+filters skip them), and `$x` holds the tag of the variable `x`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def load_name(name: str) -> ast.expr:
-    """A variable's value."""
+    """The value of a variable."""
     return ast.Name(name, _LOAD)
 
 
@@ -50,17 +50,17 @@ def target_tuple(*elements: ast.expr) -> ast.expr:
 
 
 def tuple_item(value: ast.expr, index: int) -> ast.expr:
-    """A part of a tuple."""
+    """An element of a tuple."""
     return ast.Subscript(value, constant(index), _LOAD)
 
 
 def runtime_name(name: str) -> ast.expr:
-    """Something of the run time."""
+    """An attribute of the runtime."""
     return ast.Attribute(load_name(RUNTIME), name, _LOAD)
 
 
 def runtime_call(name: str, *arguments: ast.expr) -> ast.expr:
-    """A call of the run time."""
+    """A call of a runtime function."""
     return ast.Call(runtime_name(name), list(arguments), [])
 
 
@@ -76,12 +76,12 @@ def assign(name: str, value: ast.expr) -> ast.stmt:
 
 def thunk(value: ast.expr, *parameters: str) -> ast.expr:
     """`lambda: value`."""
-    arguments = [ast.arg(each) for each in parameters]
+    arguments = [ast.arg(parameter) for parameter in parameters]
     return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), value)
 
 
 def test_outcome_of(test: ast.expr) -> ast.expr:
-    """What came out of a test (`operations.holds`)."""
+    """The outcome of a test."""
     return ast.Attribute(test, "outcome", _LOAD)
 
 
@@ -91,37 +91,37 @@ def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
 
 
 def shadow_name(name: str) -> str:
-    """The variable that holds the tag of another."""
+    """The variable that holds the tag of a variable."""
     return "$" + name
 
 
 def at_location_of(node: Node, like: ast.AST) -> Node:
-    """The node, and all of it that has no place yet, at the place of another."""
+    """The node, with the location of another wherever it has none."""
     place = {name: getattr(like, name, None) for name in ast.expr._attributes}
     pending: list[ast.AST] = [node]
     while pending:
-        each = pending.pop()
-        if "lineno" in each._attributes:
-            if hasattr(each, "lineno"):
+        part = pending.pop()
+        if "lineno" in part._attributes:
+            if hasattr(part, "lineno"):
                 continue
-            vars(each).update(place)
-        for name in each._fields:
-            value = getattr(each, name, None)
+            vars(part).update(place)
+        for name in part._fields:
+            value = getattr(part, name, None)
             if isinstance(value, list):
-                pending += [one for one in value if isinstance(one, ast.AST)]
+                pending += [element for element in value if isinstance(element, ast.AST)]
             elif isinstance(value, ast.AST):
                 pending.append(value)
     return node
 
 
 def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> Node:
-    """A copy of a node; of its parts, what is told stands for each, else copies."""
+    """A copy of a node; `of_part` replaces its parts."""
     of_part = of_part or copy_node
 
     def of(value: Any) -> Any:
         if isinstance(value, ast.AST):
             return of_part(value)
-        return [of(each) for each in value] if isinstance(value, list) else value
+        return [of(element) for element in value] if isinstance(value, list) else value
 
     made = type(node).__new__(type(node))  # which asks for no fields yet
     vars(made).update((name, of(value)) for name, value in vars(node).items())
@@ -140,11 +140,11 @@ _WILD = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "loc
 
 
 def may_leave(statements: Sequence[ast.stmt], *, of_loop: bool = False) -> bool:
-    """Whether control may leave the statements otherwise than at their end.
+    """Whether control may leave the statements before their end.
 
-    `of_loop`: they are the body of a loop, so `break` and `continue` stay within it.
+    `of_loop`: they are the body of a loop, so `break` and `continue` do not count.
     """
-    return any(_leaves(each, of_loop) for each in statements)
+    return any(_leaves(statement, of_loop) for statement in statements)
 
 
 def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
@@ -160,12 +160,12 @@ def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
         if may_leave(getattr(statement, name, []), of_loop=inside):
             return True
     branches = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
-    return any(may_leave(each.body, of_loop=in_loop) for each in branches)
+    return any(may_leave(branche.body, of_loop=in_loop) for branche in branches)
 
 
 def may_change_state(statements: Iterable[ast.AST]) -> bool:
-    """Whether running the statements, or not, may make a difference beyond their variables."""
-    return any(_is_change(node) for each in statements for node in own_nodes(each))
+    """Whether it makes a difference beyond their variables if the statements run."""
+    return any(_is_change(node) for statement in statements for node in own_nodes(statement))
 
 
 _CHANGING = (
@@ -189,22 +189,22 @@ def is_stepped(node: ast.AST) -> bool:
     body = node.body  # type: ignore[attr-defined]
     roots = body if isinstance(body, list) else [body]
     return any(
-        isinstance(each, (ast.Yield, ast.YieldFrom)) for root in roots for each in own_nodes(root)
+        isinstance(node, (ast.Yield, ast.YieldFrom)) for root in roots for node in own_nodes(root)
     )
 
 
 def suspends(node: ast.AST) -> bool:
-    """Whether evaluating it may suspend the function around, or needs its very frame."""
+    """Whether evaluating it may suspend the function, or needs its frame."""
     return any(
-        isinstance(each, (ast.Yield, ast.YieldFrom, ast.Await))
-        or (isinstance(each, ast.Name) and each.id in {"super", "__class__"})
-        or (isinstance(each, ast.comprehension) and each.is_async)
-        for each in walk(node)
+        isinstance(inner, (ast.Yield, ast.YieldFrom, ast.Await))
+        or (isinstance(inner, ast.Name) and inner.id in {"super", "__class__"})
+        or (isinstance(inner, ast.comprehension) and inner.is_async)
+        for inner in walk(node)
     )
 
 
 def may_set(body: Iterable[ast.AST]) -> tuple[frozenset[str], bool, bool]:
-    """What code may change: which attributes, whether items, whether just anything."""
+    """What code may change: which attributes, whether items, whether anything."""
     attributes: set[str] = set()
     items = anything = False
     for root in body:

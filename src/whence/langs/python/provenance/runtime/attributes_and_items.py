@@ -1,4 +1,4 @@
-"""Attributes and items: what stands where in an object, read, set and deleted."""
+"""Reading, setting and deleting attributes and items."""
 
 from __future__ import annotations
 
@@ -201,7 +201,9 @@ def _described(
     site: int, control: Control, owner: Pair, name: str, value: Any,
     described: tuple[Any, list[MaybeTag]],
 ) -> MaybeTag:  # fmt: skip
-    """The tag of what a descriptor out of sight gave: it worked it out, or the object holds it."""
+    """The tag of a value that a descriptor out of sight returned: it was computed, or the object
+    holds it.
+    """
     descriptor, needs = described
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
@@ -212,14 +214,14 @@ def _described(
 
 
 def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> None:
-    """Note that which attribute was set was worked out: it could have been another one."""
+    """Note that the program computed which attribute to set: it could have been another."""
     if name[1] is not None and name[1][0] != CONST:
         shadow = shadow_for(owner[0])
         shadow.shape = Tag((OP, site, control, shadow.shape, name[1]))
 
 
 def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
-    """The tag of having found no attribute of that name in an object: it could have been set."""
+    """The tag of not finding an attribute: somebody could have set it."""
     thing, tag = owner
     RUN.kept_alive[id(thing)] = thing
     return Tag((LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing)))
@@ -235,7 +237,7 @@ def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: s
 
 
 def attribute_written(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
-    """After an attribute was set."""
+    """Compute the tags after an attribute was set."""
     site, control = operation.site, operation.control
     thing = owner[0]
     note_change_target(control, owner[1])
@@ -362,7 +364,7 @@ def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value
 
 
 def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> MaybeTag:
-    """The tag of what a dict has for a key; it may just have made it."""
+    """The tag of the value of a dict's key, which the dict may just have created."""
     site, control = operation.site, operation.control
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
@@ -384,19 +386,19 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Maybe
             shadow, known = shadow_for(thing), key_identity(key[0])
             if shadow.values is None or shadow.values.get(known, _NONE) is not value:
                 return made
-    compared = tuple(each for _, each in operation.callbacks)
+    compared = tuple(tag for _, tag in operation.callbacks)
     return Tag((LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
             shadow.shape, shadow.keys.get(known), *compared))  # fmt: skip
 
 
 def _entry_with(shadow: Shadow, value: Any) -> Any:
-    """The only key whose value it is: how an entry is known whose key was only equal."""
-    found = [known for known, each in shadow.values.items() if each is value]
+    """The only key with this value; identifies an entry whose key was equal but not identical."""
+    found = [known for known, candidate in shadow.values.items() if candidate is value]
     return found[0] if len(found) == 1 else None
 
 
 def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair) -> None:
-    """Note that a dict has an entry now."""
+    """Note that a dict now has an entry."""
     thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
@@ -405,7 +407,7 @@ def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair)
     RUN.time += 1
     assert shadow.values is not None
     if known not in shadow.values and len(shadow.values) == stored_length(thing):
-        same = [each for each in shadow.values if type(each) is tuple]
+        same = [value for value in shadow.values if type(value) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
             known = same[0]
         else:
@@ -469,7 +471,7 @@ def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
 def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
     bounds = (key[0].start, key[0].stop, key[0].step)
-    if not all(each is None or type(each) is int for each in bounds):
+    if not all(bound is None or type(bound) is int for bound in bounds):
         run_out_of_sight(
             site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
         )
@@ -479,20 +481,20 @@ def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair)
     pairs = list(list_with_tags(site, control, given))
     shadow = sequence_shadow(site, control, owner)
     run_out_of_sight(site, control, (owner, key, given), operator.setitem, thing, key[0],
-             [each for each, _ in pairs])  # fmt: skip
+             [value for value, _ in pairs])  # fmt: skip
     RUN.time += 1
     tags = [Tag((STORE, site, control, tag, RUN.time, owner[1], key[1])) for _, tag in pairs]
     shadow.items[key[0]] = tags
-    shadow.values[key[0]] = [each for each, _ in pairs]
+    shadow.values[key[0]] = [value for value, _ in pairs]
     shadow.shape = Tag((OP, site, control, shadow.shape, key[1], given[1], shape_tag(given[0])))
     for value, _ in pairs:
         note_held(thing, value)
 
 
 def sequence_shadow(site: int, control: Control, owner: Pair, *, check: bool = False) -> Shadow:
-    """The shadow of a sequence, made if need be: then its items are parts of what is known.
+    """The shadow of a sequence. If it has none, it gets one in which all items are parts.
 
-    `check` compares all items; else only how many there are.
+    `check` compares all items, otherwise only their number.
     """
     thing = owner[0]
     shadow = shadow_of(thing)

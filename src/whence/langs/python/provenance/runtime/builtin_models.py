@@ -1,4 +1,4 @@
-"""Models of builtin functions and types."""
+"""Models of builtin functions and types: what their results depend on."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def _shape(site: int, control: Control, given: Pair) -> MaybeTag:
 
 
 def copies_unseen(given: Arguments) -> bool:
-    """Whether reading an iterable item by item calls no more code than reading it at once.
+    """Whether reading an iterable item by item calls the same program code as reading it at once.
 
-    A `__len__` of the program's own is called by `list(…)`, an `__iter__` of a class of sets is not
-    by `set(…)`, and keys are compared anew when they are added one by one.
+    `list(…)` calls a program's `__len__`; `set(…)` does not call the `__iter__` of a subclass of
+    set; keys that are added one by one are compared again.
     """
     if not given:
         return True
@@ -82,9 +82,11 @@ def copies_unseen(given: Arguments) -> bool:
     kind = type(thing)
     is_hashed = issubclass(kind, _HASHED)
     asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
-    if kind is reversed or any(type(class_attribute(kind, each)) is FunctionType for each in asked):
+    if kind is reversed or any(
+        type(class_attribute(kind, method)) is FunctionType for method in asked
+    ):
         return False
-    return not is_hashed or all(is_plain_key(each) for each in set_elements(thing))
+    return not is_hashed or all(is_plain_key(element) for element in set_elements(thing))
 
 
 @models(list)
@@ -121,7 +123,7 @@ def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Ke
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
     made, operation = run_out_of_sight(
-        site, control, tuple(pairs), frozenset, [each for each, _ in pairs]
+        site, control, tuple(pairs), frozenset, [value for value, _ in pairs]
     )
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
@@ -145,15 +147,15 @@ def _dict(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
 def dict_entries(
     site: int, control: Control, given: Arguments, named: Keywords
 ) -> list[tuple[Pair, Pair]]:
-    """The entries that `dict(…)` or `update(…)` is given."""
+    """The entries that `dict(…)` or `update(…)` receives."""
     entries: list[tuple[Pair, Pair]] = []
     if given:
         source = given[0]
         if hasattr(source[0], "keys"):
             entries += entry_pairs(site, control, source)
         else:
-            for number, each in enumerate(iterate_pairs(site, control, source)):
-                entries.append(_entry(site, control, each, number))
+            for number, pair in enumerate(iterate_pairs(site, control, source)):
+                entries.append(_entry(site, control, pair, number))
     constant: MaybeTag = Tag((CONST, site, control))
     return entries + [((name, constant), value) for name, value in named.items()]
 
@@ -177,19 +179,19 @@ def _sorted(site: int, control: Control, _: Pair, given: Arguments, named: Keywo
         return NotImplemented
     pairs = all_pairs(site, control, given[0])
     order, shape = sorted_order(site, control, pairs, given[0], named)
-    return make_list(site, control, [pairs[each] for each in order], shape)
+    return make_list(site, control, [pairs[index] for index in order], shape)
 
 
 def sorted_order(
     site: int, control: Control, pairs: list[Pair], owner: Pair, named: Keywords
 ) -> tuple[list[int], MaybeTag]:
-    """In which order values come when they are sorted, and the tag of that order."""
+    """The order of values after sorting, and the tag of that order."""
     key = named.get("key", (None, None))
     backwards = named.get("reverse", (False, None))
     keys = pairs
     if key[0] is not None:
-        keys = [call_with_tags(site, control, key, (each,), {}) for each in pairs]
-    values = [each for each, _ in keys]
+        keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+    values = [value for value, _ in keys]
     order, operation = run_out_of_sight(
         site, control, tuple(keys),
         lambda: sorted(range(len(values)), key=values.__getitem__, reverse=backwards[0]),
@@ -203,7 +205,7 @@ def sorted_order(
 
 
 class _Recorder:
-    """An iterator of the program's, which remembers the tag of what it gave last."""
+    """Wraps an iterator of the program and remembers the tag of its last value."""
 
     def __init__(self, site: int, control: Control, owner: Pair):
         self._where = site, control
@@ -225,7 +227,7 @@ class _Recorder:
 
 
 class _Called:
-    """A function that an iterator calls, which remembers the tag of what it returned last."""
+    """Wraps a function that an iterator calls and remembers the tag of its last result."""
 
     def __init__(self, site: int, control: Control, function: Pair, recorders: list[_Recorder]):
         self._where = site, control
@@ -234,7 +236,7 @@ class _Called:
         self.tag: MaybeTag = None
 
     def __call__(self, *values: Any) -> Any:
-        tags = [each.tag for each in self.recorders]
+        tags = [recorder.tag for recorder in self.recorders]
         given = tuple(zip(values, tags, strict=True))
         value, self.tag = call_with_tags(*self._where, self._function, given, {})
         if THREAD.operation is not None:
@@ -243,26 +245,26 @@ class _Called:
 
 
 class _Together(IteratorSource):
-    """Of `zip` and `enumerate`: tuples of what the recorders gave."""
+    """The source of `zip` and `enumerate`: tuples of the recorders' values."""
 
     def __init__(self, iterator: Any, recorders: list[_Recorder], needs: MaybeTag, numbered: bool):
-        super().__init__(iterator, *(each.owner for each in recorders))
+        super().__init__(iterator, *(recorder.owner for recorder in recorders))
         self._recorders = recorders
         self._numbered = numbered
         self._needs = needs
 
     def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        tags = tuple(each.tag for each in self._recorders)
+        tags = tuple(recorder.tag for recorder in self._recorders)
         if self._numbered:
             tags = (Tag((OP, site, control, self._needs, *tags)), *tags)
         return tuple_tag(site, control, value, tags)
 
 
 class _Mapped(IteratorSource):
-    """Of `map`: what the function returned."""
+    """The source of `map`: the results of the function."""
 
     def __init__(self, iterator: Any, called: _Called):
-        super().__init__(iterator, *(each.owner for each in called.recorders))
+        super().__init__(iterator, *(recorder.owner for recorder in called.recorders))
         self._called = called
 
     def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
@@ -270,7 +272,7 @@ class _Mapped(IteratorSource):
 
 
 class _Filtered(IteratorSource):
-    """Of `filter`: what was given; the tests so far are what it was told."""
+    """The source of `filter`: its values depend on all tests so far."""
 
     is_told = True
 
@@ -286,7 +288,7 @@ class _Filtered(IteratorSource):
 def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if named.keys() - {"strict"}:
         return NotImplemented
-    recorders = [_Recorder(site, control, each) for each in given]
+    recorders = [_Recorder(site, control, iterable) for iterable in given]
     strict = named.get("strict", (False, None))
     made = zip(*recorders, strict=strict[0])
     _Together(made, recorders, None, numbered=False)
@@ -308,7 +310,7 @@ def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Ke
 def _map(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) < 2 or named:
         return NotImplemented
-    recorders = [_Recorder(site, control, each) for each in given[1:]]
+    recorders = [_Recorder(site, control, iterable) for iterable in given[1:]]
     called = _Called(site, control, given[0], recorders)
     made = map(called, *recorders)
     _Mapped(made, called)
@@ -382,8 +384,8 @@ def _extreme(function: Callable[..., Any]) -> None:
         key = named.get("key", (None, None))
         keys = pairs
         if key[0] is not None:
-            keys = [call_with_tags(site, control, key, (each,), {}) for each in pairs]
-        values = [each for each, _ in keys]
+            keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+        values = [value for value, _ in keys]
         place, operation = run_out_of_sight(
             site, control, tuple(keys),
             lambda: function(range(len(values)), key=values.__getitem__),
@@ -408,8 +410,8 @@ def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
     pairs = all_pairs(site, control, given[0])
     start = given[1:] if len(given) > 1 else tuple(named.values())
     value, operation = run_out_of_sight(
-        site, control, (*pairs, *start), sum, [each for each, _ in pairs],
-        *(each for each, _ in start),
+        site, control, (*pairs, *start), sum, [value for value, _ in pairs],
+        *(value for value, _ in start),
     )  # fmt: skip
     needs = (*deep_tags((*pairs, *start)), given[0][1], shape_tag(given[0][0]))
     if not operation.callbacks and type(value) is not list:
@@ -424,8 +426,8 @@ def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
             return NotImplemented
         seen: list[MaybeTag] = [given[0][1], shape_tag(given[0][0])]
         answer = not stops_when
-        for each in iterate_pairs(site, control, given[0]):
-            decided = tagged_operations.test(site, control, each)
+        for pair in iterate_pairs(site, control, given[0]):
+            decided = tagged_operations.test(site, control, pair)
             seen.append(decided.predicate)
             if decided.outcome is stops_when:
                 answer = stops_when
@@ -498,7 +500,7 @@ def _of_kind(function: Callable[..., Any]) -> None:
         if named:
             return NotImplemented
         value, operation = run_out_of_sight(
-            site, control, given, function, *(each for each, _ in given)
+            site, control, given, function, *(value for value, _ in given)
         )
         return value, outcome_tag(operation, value, tuple(tag for _, tag in given))
 

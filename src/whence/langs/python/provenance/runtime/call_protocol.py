@@ -1,9 +1,9 @@
 """Calls: how tags cross from the caller to the callee and back.
 
-A call is prepared, made from the program's own frame, and finished. A rewritten function that is
-called so finds the tags of its arguments in the *pending* call, which names its code. One that is
-called by code out of sight (a key function, an `__eq__`) knows its arguments by identity among the
-operands of the operation that just runs, and what it returns feeds the operation.
+The runtime prepares a call, the program's own frame makes it, and the runtime finishes it. A
+rewritten function finds the tags of its arguments in the *pending call*, which names its code. A
+function that code out of sight calls (a key function, an `__eq__`) finds its arguments by identity
+among the operands of the running operation, and its result becomes an input of that operation.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _NO_TAGS: dict[str, MaybeTag] = {}
 
 
 def is_rewritten(function: Any) -> bool:
-    """Whether a function carries tags."""
+    """Whether a function was rewritten."""
     return type(function) is FunctionType and id(function.__code__) in REWRITTEN_CODES
 
 
@@ -102,7 +102,9 @@ def is_rewritten(function: Any) -> bool:
 
 
 class _Definition:
-    """Collects the tags of a function's defaults, which are evaluated before there is one."""
+    """Collects the tags of a function's defaults, which are evaluated before the function
+    exists.
+    """
 
     def __init__(self, number: int):
         self.number = number
@@ -119,7 +121,7 @@ class _Definition:
         RUN.note_namespace(info.namespace, info.module)
         count = len(function.__defaults__ or ())
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
-        if any(each is not None for each in self.tags):
+        if any(tag is not None for tag in self.tags):
             address = id(function)
             known = DEFAULTS  # which is there until the interpreter ends
             forget = weakref.ref(function, lambda _: known.pop(address, None))
@@ -131,9 +133,9 @@ class _Definition:
 
 
 class _DefinedAgain:
-    """A function without defaults that was defined before: as a rule, all is known of it.
+    """The decorator of a function without defaults that was defined before.
 
-    A function inside another is defined at each call of that, whether anything is shadowed or not.
+    An inner function is defined at every call of the outer one, so this must be fast.
     """
 
     __slots__ = ("number",)
@@ -157,19 +159,19 @@ def _defaults_of(function: Any) -> tuple[Any, ...]:
 
 
 def define_function(number: int) -> _Definition | _DefinedAgain:
-    """The innermost decorator of every function."""
+    """The innermost decorator of every rewritten function."""
     return _AGAIN.get(number) or _Definition(number)
 
 
 def note_default(given: Pair) -> Any:
-    """A default of the function that is being defined."""
+    """Note the tag of a default of the function that is being defined."""
     if THREAD.defining:
         THREAD.defining[-1].tags.append(given[1])
     return given[0]
 
 
 def define_lambda(site: int, control: Control, function: Any) -> Pair:
-    """A lambda expression's value."""
+    """The function of a lambda expression, with its tag."""
     return function, Tag((NEW, site, control, None))
 
 
@@ -186,7 +188,7 @@ def prepare_call(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair],
 ) -> PreparedCall | PendingCall | ModelledCall:  # fmt: skip
-    """All that is needed to make a call from the program's own frame."""
+    """Everything the program's own frame needs to make a call."""
     function, tag = called
     stars = star_shapes(arguments, keywords)
     if type(function) is FunctionType and id(function.__code__) in REWRITTEN_CODES:
@@ -222,7 +224,7 @@ def prepare_call(
 
 
 def _under_stars(site: int, control: Control, made: Pair, stars: tuple[MaybeTag, ...]) -> Pair:
-    """What a model made of arguments of which some came out of something starred."""
+    """The result of a model that had starred arguments: it also depends on their number."""
     value, tag = made
     if tag is not None and tag.kind == NEW:
         shadow = shadow_of(value)
@@ -238,13 +240,13 @@ _COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitl
 
 
 def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair]) -> bool:
-    """Whether it is a method of a plain value with plain arguments, which gives a plain value."""
+    """Whether this is a method of a scalar with scalar arguments that returns a scalar."""
     return (
         type(function.__self__) in SCALARS
         and function.__self__ is not None
         and not named
         and function.__name__ not in _COMPLEX
-        and all(type(each) in SCALARS for each, _ in arguments)
+        and all(type(value) in SCALARS for value, _ in arguments)
     )
 
 
@@ -256,9 +258,9 @@ def _prepare_simple(
     stars: tuple[MaybeTag, ...],
 ) -> PreparedCall:
     function, tag = called
-    needs = (receiver_tag(tag), *(each for _, each in arguments), *stars)
+    needs = (receiver_tag(tag), *(tag for _, tag in arguments), *stars)
     prepared = PreparedCall(
-        function, [each for each, _ in arguments], {}, _finish_simple, THREAD.operation
+        function, [value for value, _ in arguments], {}, _finish_simple, THREAD.operation
     )
     prepared.tag = Tag((OP, site, control, *needs))
     # Should it fail, this is what the exception is known by.
@@ -275,7 +277,7 @@ def _finish_simple(prepared: PreparedCall, value: Any) -> Pair:
 
 
 class ModelledCall:
-    """A call that a model has made: the program's own frame only takes what came of it."""
+    """A call that a model has already made: the program's frame only takes the result."""
 
     __slots__ = ("arguments", "before")
 
@@ -287,7 +289,7 @@ class ModelledCall:
 
     @staticmethod
     def function(made: Pair) -> Pair:
-        """What is called in place of what has run."""
+        """Called by the program's frame in place of the modelled function."""
         return made
 
 
@@ -304,7 +306,7 @@ def _prepare_function(
     site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], stars: tuple[MaybeTag, ...],
 ) -> PendingCall:  # fmt: skip
-    values = [each for each, _ in arguments]
+    values = [value for value, _ in arguments]
     tags = [tag for _, tag in arguments]
     named = {name: tag for name, (_, tag) in keywords.items()} if keywords else _NO_TAGS
     pending = PendingCall(function, called[1], site, control, tags, values, named)
@@ -337,7 +339,7 @@ def finish_function(pending: PendingCall, value: Any) -> Pair:
 
 @with_native
 def finish_call(prepared: PreparedCall | PendingCall | ModelledCall, value: Any) -> Pair:
-    """What a call gave, with its tag."""
+    """The result of a call with its tag."""
     THREAD.operation, THREAD.pending = prepared.before, None
     if type(prepared) is PendingCall:
         return finish_function(prepared, value)
@@ -351,7 +353,7 @@ def call_with_tags(
     site: int, control: Control, called: Pair, arguments: Iterable[Pair],
     keywords: dict[str, Pair],
 ) -> Pair:  # fmt: skip
-    """A call where no variable may be bound, and by models: from here."""
+    """Make a whole call here: for models, and where the rewritten code may not bind a variable."""
     prepared = prepare_call(site, control, called, tuple(arguments), keywords)
     before = prepared.before
     try:
@@ -367,7 +369,7 @@ def call_with_tags(
 def collect_keywords(
     site: int, control: Control, entries: Iterable[tuple[str | None, Pair]]
 ) -> dict[str, Pair]:
-    """`name=value, **more` of a call."""
+    """The keyword arguments of a call, `**more` included."""
     from whence.langs.python.provenance.runtime.iteration import spread_entries
 
     made = StarredKeywords()
@@ -394,7 +396,7 @@ def collect_keywords(
 def enter_function(
     number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
 ) -> tuple[Any, ...]:
-    """The beginning of a function: its activation, control, and the tags of its arguments."""
+    """Begin a function: returns its activation, its control and the tags of its arguments."""
     info = FUNCTIONS[number]
     frame = of_lambda or sys._getframe(1)
     here = THREAD
@@ -451,13 +453,13 @@ def enter_function(
 def identify_arguments(
     operation: Operation, control: Control, values: tuple[Any, ...]
 ) -> list[MaybeTag]:
-    """The tags of arguments that code out of sight passes on: what it was given and told."""
+    """The tags of arguments that code out of sight passes: found among its operands."""
     known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-    return [Tag((ARG, operation.site, control, known.tag(each))) for each in values]
+    return [Tag((ARG, operation.site, control, known.tag(value))) for value in values]
 
 
 def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) -> bool:
-    """Whether a pending call is the one that begins: of this code, with these values."""
+    """Whether the function that begins is the pending call: the same code and values."""
     if pending.code is not frame.f_code:
         return False
     if not pending.values or not values:
@@ -468,7 +470,7 @@ def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) ->
 def _expected(
     operation: Operation | None, frame: FrameType, values: tuple[Any, ...]
 ) -> PendingCall | None:
-    """How an instance's `__new__` or `__init__` is called by the making of it."""
+    """The pending call of an instance's `__new__` or `__init__`, if one is being created."""
     if operation is None or operation.expected is None:
         return None
     found = operation.expected.pop(id(frame.f_code), None)
@@ -483,8 +485,9 @@ def _expected(
 
 
 def nearest_activation(frame: FrameType) -> Activation:
-    """The call that a call came from: the nearest on the interpreter's stack, or the one that
-    started the thread. Of a generator expression it is the one in which that stands."""
+    """The caller of a call: the nearest rewritten frame on the stack, or the call that started
+    the thread. For a generator expression, the call that contains it.
+    """
     outer = frame.f_back
     while outer is not None:
         found = RUN.frames.get(id(outer)) or RUN.expression_of(outer)
@@ -500,7 +503,7 @@ def _names(info: FunctionInfo) -> list[str]:
 
 
 def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
-    """What a function reaches without being given it."""
+    """The objects that a function reaches through closures and module variables."""
     found = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:
         known = frame.f_locals
@@ -511,7 +514,7 @@ def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
 def _changed_defaults(pending: PendingCall) -> MaybeTag:
     function = pending.defined
     places = (function, function.__defaults__, function.__kwdefaults__)
-    needs = deep_tags((each, None) for each in places)
+    needs = deep_tags((place, None) for place in places)
     return Tag((LOST, pending.site, pending.control, *needs, RUN.passed_out_of_sight))
 
 
@@ -567,7 +570,7 @@ def bind_arguments(
 
 @with_native
 def return_value(activation: Activation, control: Control, site: int, given: Pair) -> Any:
-    """Note what a function returns, and give it."""
+    """Note the result of a function, and return it."""
     activation.result = Tag((RET, site, control, given[1], activation))
     activation.value = given[0]
     return given[0]
@@ -581,7 +584,7 @@ def raise_from(activation: Activation, control: Control, error: BaseException) -
 
 
 def note_current_error(activation: Activation, control: Control, error: BaseException) -> None:
-    """If an operation of this call has just failed, that is where the exception comes from."""
+    """If an operation of this call just failed, note it as the source of the exception."""
     operation = THREAD.operation
     if operation is not None and operation.activation is activation:
         note_failure(operation, error)
@@ -592,7 +595,7 @@ def note_current_error(activation: Activation, control: Control, error: BaseExce
 
 @with_native
 def leave_function(activation: Activation) -> None:
-    """The end of a function."""
+    """End a function."""
     run = RUN
     run.time += 1
     activation.end = run.time
@@ -601,7 +604,7 @@ def leave_function(activation: Activation) -> None:
 
 
 def end_activation(activation: Activation) -> None:
-    """Back to whatever called."""
+    """End an activation and return to what ran before."""
     operation = THREAD.operation = activation.operation
     if operation is not None:
         if activation.result is not None:
@@ -617,7 +620,7 @@ def end_activation(activation: Activation) -> None:
 
 
 def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
-    """The body of a lambda expression."""
+    """Run the body of a lambda expression."""
     frame = sys._getframe(1)
     activation, control, *tags = enter_function(number, values, frame)
     try:
@@ -636,12 +639,12 @@ def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[.
 
 
 def enter_module(module: int) -> tuple[Activation, Control]:
-    """The beginning of a module that carries tags: it counts as part of the run itself."""
+    """Begin a module that carries tags: it counts as part of the run itself."""
     RUN.note_namespace(sys._getframe(1).f_globals, module)
     return RUN.root, RUN.root.control
 
 
 def leave_module(namespace: dict[str, Any]) -> None:
-    """The end of a module: the rewriter's own variables are gone."""
-    for name in [each for each in namespace if each.startswith(RUNTIME_NAMES)]:
+    """End a module: delete the rewriter's variables from it."""
+    for name in [variable for variable in namespace if variable.startswith(RUNTIME_NAMES)]:
         del namespace[name]

@@ -1,4 +1,4 @@
-"""What comprehensions and dict displays collect, and generator expressions give out."""
+"""The results of comprehensions, dict displays and generator expressions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from whence.langs.python.provenance.tags import (
 
 
 def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | None, Pair]]) -> Pair:
-    """`{…}`, of keys and values; a None for a key: all entries of the value."""
+    """A dict display. A key of None stands for `**value`."""
     made: dict[Any, Any] = {}
     flat: list[tuple[Pair, Pair]] = []
     starred: list[MaybeTag] = []
@@ -60,7 +60,7 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
 def _spread_into(
     site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[MaybeTag]
 ) -> list[tuple[Pair, Pair]]:
-    """`**given` in a display; a mapping of the program's own is gone through once."""
+    """`**given` in a dict display; a mapping of the program is iterated once."""
     more = given[0]
     refusal = f"'{name_of(type(more))}' object is not a mapping"
     if not is_plain_dict(more):
@@ -71,7 +71,7 @@ def _spread_into(
 
 
 def test_condition(site: int, control: Control, given: Pair) -> Control:
-    """A condition of a comprehension; one that does not hold leaves something out."""
+    """Test a condition of a comprehension; one that fails drops an element."""
     decided = Tag((*test_and_note(site, control, given), control.dropped))
     if not test_outcome(decided) and control.dropped is not None:
         RUN.note_dropped(control.dropped, decided)
@@ -79,7 +79,7 @@ def test_condition(site: int, control: Control, given: Pair) -> Control:
 
 
 def condition_rounds(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
-    """The same where no variable may be bound: once or not at all."""
+    """The same as a loop of one round or none, where no variable may be bound."""
     decided = test_condition(site, control, given)
     return (decided,) if test_outcome(decided) else ()
 
@@ -90,7 +90,7 @@ Made = list[tuple[Any, Control]]
 def _shape(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> MaybeTag:
-    rounds = {id(each): each for _, each in made}
+    rounds = {id(tag): tag for _, tag in made}
     needs = (source[1], shape_tag(source[0]), *rounds.values(), *dropped)
     return Tag((OP, site, control, *needs))
 
@@ -106,7 +106,7 @@ def list_comprehension(
 ) -> Pair:
     """`[… for … in …]`."""
     shape = _shape(site, control, dropped, source, made)
-    return make_list(site, control, [_under(site, control, *one) for one in made], shape)
+    return make_list(site, control, [_under(site, control, *element) for element in made], shape)
 
 
 def set_comprehension(
@@ -114,7 +114,7 @@ def set_comprehension(
 ) -> Pair:
     """`{… for … in …}`."""
     shape = _shape(site, control, dropped, source, made)
-    return make_set(site, control, [_under(site, control, *one) for one in made], shape)
+    return make_set(site, control, [_under(site, control, *element) for element in made], shape)
 
 
 def dict_comprehension(
@@ -139,7 +139,7 @@ def generator_expression(
 
 
 def yield_from_expression(site: int, control: Control, given: Pair) -> Any:
-    """What a generator expression gives out."""
+    """Note a value of a generator expression, and return it."""
     value, tag = given
     if THREAD.operation is not None:
         THREAD.operation.callbacks.append((value, Tag((SEL, site, control, tag))))

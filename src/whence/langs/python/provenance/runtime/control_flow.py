@@ -1,4 +1,4 @@
-"""Exceptions, `with` and `match`: control that no plain test decides."""
+"""Exceptions, `with`, `match` and classes: control flow that is not a plain test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def current_time() -> int:
 
 
 def back_in_call(activation: Activation) -> None:
-    """Control is back in a call, perhaps because of an exception."""
+    """Note that control is back in a call, perhaps through an exception."""
     error = sys.exc_info()[1]
     if error is not None:
         note_current_error(activation, activation.control, error)
@@ -72,7 +72,7 @@ def exception_tag(site: int, control: Control) -> MaybeTag:
 
 
 def after_try(site: int, control: Control, handled: Control | None, started: int) -> Control:
-    """After `try`: what could have been assigned depends on how it went."""
+    """The control after `try`: what was assigned there depends on how it went."""
     if handled is not None:
         return handled
     needs: list[MaybeTag] = []
@@ -85,7 +85,7 @@ def after_try(site: int, control: Control, handled: Control | None, started: int
 
 
 def raise_value(site: int, control: Control, given: Pair) -> Any:
-    """What `raise` raises."""
+    """The exception that `raise` raises."""
     value, tag = given
     if issubclass(type(value), type) and issubclass(value, BaseException):
         value, tag = call_with_tags(site, control, given, (), {})
@@ -148,7 +148,7 @@ def _not_a_manager(kind: type, missing: str, last: str) -> str:
 
 
 def context_manager(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
-    """What `with` is given."""
+    """The context manager that `with` uses."""
     return _Managed(activation, site, control, manager)
 
 
@@ -177,7 +177,7 @@ class _ManagedAsync(_Managed):
 def async_context_manager(
     activation: Activation, site: int, control: Control, manager: Pair
 ) -> Any:
-    """What `async with` is given."""
+    """The context manager that `async with` uses."""
     return _ManagedAsync(activation, site, control, manager)
 
 
@@ -185,7 +185,7 @@ def async_context_manager(
 
 
 def match_subject(site: int, control: Control, subject: Pair) -> Control:
-    """The control of what depends on which pattern a value has."""
+    """The control of everything that depends on which pattern matches."""
     operation = THREAD.operation = Operation(site, control, (subject,))
     run = GeneratorRun()
     run.told = operation.callbacks  # by the program's own code that patterns are going to call
@@ -196,14 +196,14 @@ def match_subject(site: int, control: Control, subject: Pair) -> Control:
 
 
 def capture_tag(site: int, control: Control, value: Any, subject: Pair) -> MaybeTag:
-    """The tag of what a pattern took out of a value."""
+    """The tag of a value that a pattern captured."""
     operation = THREAD.operation
     told = operation.callbacks if operation is not None and operation.site == site else ()
     return Candidates(site, control, (subject, *told)).tag(value)
 
 
 def end_match() -> None:
-    """After the patterns: no code of the program is called for them any more."""
+    """After the patterns: they call no more code of the program."""
     THREAD.operation = None
 
 
@@ -214,16 +214,16 @@ _NOTHING = object()
 
 
 def begin_class(site: int, control: Control) -> Any:
-    """Before the statements of a class: what they call feeds the class."""
+    """Before a class body: what its statements call feeds the class."""
     # Of what its statements read nothing is known: should they fail, all of it had a say.
-    seen = tuple((_NOTHING, each) for each in tags_in_frame(sys._getframe(1)))
+    seen = tuple((_NOTHING, tag) for tag in tags_in_frame(sys._getframe(1)))
     operation, before = Operation(site, control, seen), THREAD.operation
     THREAD.operation = operation
     return operation, before
 
 
 def end_class(opened: Any, made: Any) -> MaybeTag:
-    """After them: the tag of the class."""
+    """After a class body: returns the tag of the class."""
     operation, before = opened
     THREAD.operation = before
     needs = deep_tags(operation.callbacks)
@@ -233,7 +233,7 @@ def end_class(opened: Any, made: Any) -> MaybeTag:
 
 
 def program_names(names: Any) -> Any:
-    """What `locals()` and `dir()` tell, without the rewriter's own variables."""
+    """The result of `locals()` or `dir()` without the rewriter's variables."""
     if isinstance(names, list):
-        return [each for each in names if not each.startswith(RUNTIME_NAMES)]
-    return {name: each for name, each in names.items() if not name.startswith(RUNTIME_NAMES)}
+        return [name for name in names if not name.startswith(RUNTIME_NAMES)]
+    return {name: value for name, value in names.items() if not name.startswith(RUNTIME_NAMES)}

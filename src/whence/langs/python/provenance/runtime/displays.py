@@ -1,4 +1,4 @@
-"""What is made of parts: lists, tuples, sets, dicts, slices and texts with values in them."""
+"""Displays: lists, tuples, sets, dicts, slices and f-strings."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from whence.langs.python.provenance.tags import (
 
 
 class StarredArguments(tuple[Pair, ...]):
-    """Pairs of which some came out of something starred; `shape`: of how many there are."""
+    """Pairs of which some came from a starred iterable; `shape` is the tag of their number."""
 
     shape: MaybeTag
 
 
 class StarredKeywords(dict[str, Pair]):
-    """The same of arguments by name."""
+    """The same for keyword arguments."""
 
     shape: MaybeTag
 
 
 def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[MaybeTag, ...]:
-    """How many arguments there are depends on these."""
+    """The tags that the number of arguments depends on."""
     found: tuple[MaybeTag, ...] = ()
     if type(arguments) is StarredArguments:
         found = (arguments.shape,)
@@ -59,7 +59,7 @@ def make_list(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTa
     """`[…]`."""
     shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
-    return _sequence(site, control, [each for each, _ in pairs], pairs, shape)
+    return _sequence(site, control, [value for value, _ in pairs], pairs, shape)
 
 
 @with_native
@@ -67,7 +67,7 @@ def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeT
     """`(…)`."""
     shape = pairs.shape if type(pairs) is StarredArguments else shape
     pairs = tuple(pairs)
-    made = tuple([each for each, _ in pairs])
+    made = tuple([value for value, _ in pairs])
     if not made:
         return made, Tag((NEW, site, control, None, shape))
     return _sequence(site, control, made, pairs, shape)
@@ -87,19 +87,19 @@ def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag
     """`{…}`, of values."""
     starred = (pairs.shape,) if type(pairs) is StarredArguments else ()
     pairs = tuple(pairs)
-    made, operation = run_out_of_sight(site, control, pairs, set, [each for each, _ in pairs])
+    made, operation = run_out_of_sight(site, control, pairs, set, [value for value, _ in pairs])
     RUN.time += 1
     if shape is None:
         shape = Tag((OP, site, control, *starred, *(tag for _, tag in pairs)))
     shape = shape_after_comparisons(operation, shape)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
-    shadow_set(made, [each for each in reversed(entries) if _is_the_one(made, each[0])], shape)
+    shadow_set(made, [entry for entry in reversed(entries) if _is_the_one(made, entry[0])], shape)
     synchronise(made, site, control, pairs)
     return made, Tag((NEW, site, control, None))
 
 
 def _is_the_one(made: set[Any], value: Any) -> bool:
-    return type(value) in SCALARS or any(each is value for each in set.__iter__(made))
+    return type(value) in SCALARS or any(element is value for element in set.__iter__(made))
 
 
 def make_dict(
@@ -122,14 +122,14 @@ def shadow_new_dict(
     site: int, control: Control, made: dict[Any, Any], entries: Iterable[tuple[Pair, Pair]],
     shape: MaybeTag,
 ) -> Pair:  # fmt: skip
-    """A dict that was just made of keys and values."""
+    """The shadow of a dict that was just made."""
     entries = tuple(entries)
     RUN.time += 1
     shadow_mapping(made, [
         (key[0], value[0], key[1], Tag((STORE, site, control, value[1], RUN.time, key[1])))
         for key, value in entries
     ], shape)  # fmt: skip
-    synchronise(made, site, control, [each for entry in entries for each in entry])
+    synchronise(made, site, control, [pair for entry in entries for pair in entry])
     return made, Tag((NEW, site, control, None))
 
 
@@ -139,7 +139,7 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
 def format_value(
     site: int, control: Control, given: Pair, conversion: int, how: Pair | None
 ) -> Pair:
-    """`{given!r:how}` in a text."""
+    """`{given!r:how}` in an f-string."""
     form = how[0] if how is not None else ""
 
     def make() -> str:
@@ -158,14 +158,14 @@ def format_value(
 
 
 def join_pieces(site: int, control: Control, parts: Iterable[Pair]) -> Pair:
-    """A text with values in it; what stands between them has no tag yet."""
-    parts = [(each, tag or Tag((CONST, site, control))) for each, tag in parts]
-    text = "".join([each for each, _ in parts])
+    """An f-string; its constant pieces have no tag yet."""
+    parts = [(value, tag or Tag((CONST, site, control))) for value, tag in parts]
+    text = "".join([value for value, _ in parts])
     return text, text_pieces.concatenation_tag(site, control, parts)
 
 
 def make_slice(site: int, control: Control, *bounds: Pair | None) -> Pair:
     """`a:b:c`."""
-    values = [each[0] if each is not None else None for each in bounds]
-    needs = tuple(each[1] for each in bounds if each is not None)
+    values = [bound[0] if bound is not None else None for bound in bounds]
+    needs = tuple(bound[1] for bound in bounds if bound is not None)
     return slice(*values), Tag((OP, site, control, *needs))

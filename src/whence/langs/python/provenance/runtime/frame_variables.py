@@ -1,7 +1,7 @@
-"""Variables of functions that are read and set from elsewhere: by closure cells, and by frames.
+"""Variables of functions that are read or set from elsewhere, through closure cells and frames.
 
-The tag of a variable is in a variable beside it, so it has a cell of its own, and a name of its own
-in the frame. Both are looked for here, where a program goes such ways.
+The tag of a variable is in a variable beside it, so it has its own cell and its own name in the
+frame. This module finds both when a program uses cells or frames directly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def own_cells(function: FunctionType) -> tuple[CellType, ...] | None:
     if cells is None:
         return None
     named = zip(names, cells, strict=True)
-    return tuple(each for name, each in named if not name.startswith(RUNTIME_NAMES))
+    return tuple(tag for name, tag in named if not name.startswith(RUNTIME_NAMES))
 
 
 def _cell_of_tag(cell: CellType) -> CellType | None:
@@ -50,16 +50,15 @@ def _look_for(cell: CellType) -> CellType | None:
             if type(function) is not FunctionType or function.__closure__ is not closure:
                 continue
             cells = dict(zip(function.__code__.co_freevars, closure, strict=True))
-            for name, each in cells.items():
-                if each is cell and shadow_name(name) in cells:
+            for name, variable_cell in cells.items():
+                if variable_cell is cell and shadow_name(name) in cells:
                     found: CellType = cells[shadow_name(name)]
                     return found
     return None
 
 
 def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
-    """The tag of a variable's value that was read by its cell, or of all variables of a frame;
-    None if it is neither."""
+    """The tag of a variable read through its cell, or of all variables of a frame; else None."""
     thing, tag = owner
     if type(thing) is FrameType and name == "f_locals":
         return Tag((OP, site, control, tag, *tags_in_frame(thing)))
@@ -87,7 +86,7 @@ def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any
 
 
 def changed_in_frame(site: int, control: Control, thing: Any) -> None:
-    """Code out of sight was given all variables of a frame, and may have set any of them."""
+    """Note that code out of sight received a frame's variables, and may have set any of them."""
     if type(thing) is PROXY:
-        for name in [each for each in thing if each.startswith(shadow_name(""))]:
+        for name in [variable for variable in thing if variable.startswith(shadow_name(""))]:
             thing[name] = Tag((LOST, site, control, thing[name], RUN.passed_out_of_sight))

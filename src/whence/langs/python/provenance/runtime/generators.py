@@ -1,4 +1,4 @@
-"""Generators and coroutines: what they give out and are sent, each time they go on."""
+"""Generators and coroutines: what they yield and receive at each step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STEPPED = IdentitySet(GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
 def yield_value(activation: Activation, site: int, control: Control, given: Pair) -> Any:
-    """What a generator yields."""
+    """Note the value that a generator yields, and return it."""
     value, tag = given
     made = Tag((RET, site, control, tag, activation))
     activation.note_yield(value, made)
@@ -52,7 +52,7 @@ def yield_value(activation: Activation, site: int, control: Control, given: Pair
 
 
 def resume_with(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
-    """What a generator is sent when it goes on."""
+    """The value that a generator receives when it resumes."""
     activation.operation, THREAD.operation = THREAD.operation, None
     tag, activation.sent = activation.sent, None
     if sent is None and tag is None:
@@ -64,7 +64,7 @@ def resume_with(activation: Activation, site: int, control: Control, sent: Any) 
 
 
 class _Delegate:
-    """What `yield from` goes over, if it is none of the program's own: all has its tag."""
+    """Iterates for `yield from` over something that is not the program's, noting each tag."""
 
     def __init__(self, activation: Activation, pairs: Any, site: int, control: Control):
         self._activation = activation
@@ -82,7 +82,7 @@ class _Delegate:
 
 
 class _Begun:
-    """An iterator that was asked for already: `yield from` must not ask again."""
+    """An iterator that already exists: `yield from` must not ask for it again."""
 
     __slots__ = ("_iterator",)
 
@@ -94,7 +94,7 @@ class _Begun:
 
 
 def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
-    """What `yield from` really goes over."""
+    """What `yield from` iterates over."""
     THREAD.operation = activation.operation
     if type(given[0]) in _STEPPED:
         return given[0]
@@ -110,7 +110,7 @@ def delegate(activation: Activation, site: int, control: Control, given: Pair) -
 def end_delegation(
     activation: Activation, site: int, control: Control, given: Pair, value: Any
 ) -> Pair:
-    """What `yield from` gives in the end."""
+    """The value of a `yield from` expression."""
     activation.operation, THREAD.operation = THREAD.operation, None
     loop_end(site, control, given, changes=True)  # that there is no more was decided
     return value, _run_tag(site, control, given, value)
@@ -127,11 +127,11 @@ def _run_tag(site: int, control: Control, given: Pair, value: Any) -> MaybeTag:
 
 
 def awaitable(given: Pair) -> Any:
-    """What is awaited."""
+    """The object that is awaited."""
     return given[0]
 
 
 def await_result(site: int, control: Control, given: Pair, value: Any) -> Pair:
-    """What came of it."""
+    """The value of an `await` expression."""
     THREAD.operation, THREAD.pending = None, None
     return value, _run_tag(site, control, given, value)

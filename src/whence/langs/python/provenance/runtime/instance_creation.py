@@ -1,8 +1,8 @@
-"""Making instances: a class that is called.
+"""Creating instances: calls of classes.
 
-`__new__` and `__init__` of the program's own are called by the interpreter, and told apart from
-all else by their code, so that their arguments are known exactly. Of a class whose `__init__` was
-generated (dataclasses, named tuples) the parameters say by their names what became of each.
+The interpreter calls the program's `__new__` and `__init__`; they are recognised by their code, so
+that their arguments are known exactly. If a class's `__init__` was generated (dataclasses, named
+tuples), the parameter names say which attribute each argument became.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def prepare_instance(
     """A call of a class."""
     kind, tag = called
     made: MaybeTag = Tag((NEW, site, control, None, tag))
-    values = [each for each, _ in arguments]
+    values = [value for value, _ in arguments]
     prepared = PreparedCall(
         kind,
         values,
-        {name: each for name, (each, _) in keywords.items()},
+        {name: value for name, (value, _) in keywords.items()},
         _finish,
         THREAD.operation,
     )
@@ -57,8 +57,8 @@ def prepare_instance(
             function = _found(kind, name)
             if is_rewritten(function):
                 pending = operation.expected[id(function.__code__)] = PendingCall(
-                    function, tag, site, control, [first, *(each for _, each in arguments)],
-                    [_ANY, *values], {key: each for key, (_, each) in keywords.items()},
+                    function, tag, site, control, [first, *(tag for _, tag in arguments)],
+                    [_ANY, *values], {key: tag for key, (_, tag) in keywords.items()},
                 )  # fmt: skip
                 pending.starred = stars
     note_passed(operation)

@@ -1,7 +1,7 @@
-"""Loops: the values that an iterable gives, each with its tag.
+"""Loops: the values of an iterable, each with its tag.
 
-Iterators are the program's own, or real ones of the interpreter: what is told of them here stands
-beside them, in a *source* that knows the tag of what an iterator gave last.
+Iterators stay the program's own or the interpreter's. A *source* beside an iterator knows the tag
+of its last value.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _PLACES = IdentitySet(list.__iter__, tuple.__iter__)
 
 
 class _ByPlace:
-    """What is gone through by its places, as it has no `__iter__`."""
+    """An iterable without `__iter__`, which is iterated by index."""
 
     def __getitem__(self, place: int) -> None: ...
 
@@ -84,7 +84,7 @@ Step = tuple[str, Any]
 
 
 class IteratorSource:
-    """Knows the tag of what an iterator gave last."""
+    """Knows the tag of the last value of an iterator."""
 
     __slots__ = ("behind", "is_aimed", "iterator", "told")
 
@@ -112,13 +112,13 @@ SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
 
 
 def source_of(iterator: Any) -> Any:
-    """What is known of an iterator or a view."""
+    """The source of an iterator, or what a view is of."""
     found = RUN.sources.get(id(iterator))
     return found[1] if found is not None and found[0] is iterator else None
 
 
 class SequenceSource(IteratorSource):
-    """Of an iterator over a list or tuple, from either end."""
+    """The source of an iterator over a list or tuple, forwards or backwards."""
 
     __slots__ = ("is_backwards", "owner")
 
@@ -134,7 +134,7 @@ class SequenceSource(IteratorSource):
 
 
 class KeySource(IteratorSource):
-    """Of an iterator over a dict or a set."""
+    """The source of an iterator over a dict or a set."""
 
     def __init__(self, iterator: Any, owner: Pair):
         super().__init__(iterator, owner)
@@ -145,7 +145,7 @@ class KeySource(IteratorSource):
 
 
 class ViewSource(IteratorSource):
-    """Of an iterator over the values or entries of a dict."""
+    """The source of an iterator over the values or items of a dict."""
 
     def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
         super().__init__(iterator, owner)
@@ -165,7 +165,7 @@ class ViewSource(IteratorSource):
 
 
 class DictView:
-    """What a view of a dict is of."""
+    """The dict behind a view."""
 
     def __init__(self, owner: Pair, kind: str):
         self.owner = owner
@@ -174,7 +174,7 @@ class DictView:
 
 
 class LiveView:
-    """What an object shows that has nothing of its own: as that is now, not as it was."""
+    """The objects behind one that stores nothing itself and shows their current contents."""
 
     def __init__(self, thing: Any, behind: tuple[Pair, ...]):
         self.behind = behind
@@ -182,20 +182,22 @@ class LiveView:
 
 
 _MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
-_VIEWS = [view for each in _MAPPINGS for view in (each.keys(), each.values(), each.items())]
+_VIEWS = [
+    view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
+]
 _WINDOWS = IdentitySet(
     MappingProxyType, memoryview, *map(type, _VIEWS)
 )  # fmt: skip
 
 
 def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
-    """Note what an object is a window to, if it is one."""
+    """Note the objects behind a live view, if this is one."""
     if type(thing) in _WINDOWS and source_of(thing) is None:
-        LiveView(thing, tuple(each for each in behind if each[0] is not thing))
+        LiveView(thing, tuple(pair for pair in behind if pair[0] is not thing))
 
 
 def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...]) -> MaybeTag:
-    """The tag of a tuple that an iterator made of values with these tags."""
+    """The tag of a tuple that an iterator made from values with these tags."""
     RUN.time += 1
     shadow_sequence(value, [Tag((STORE, site, control, tag, RUN.time)) for tag in tags], None)
     return Tag((NEW, site, control, None))
@@ -258,7 +260,7 @@ def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) ->
 
 
 def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
-    """`iter(owner)`, which from then on is known by its source."""
+    """`iter(owner)`; its source is known from then on."""
     thing, tag = owner
     iterator, operation = run_out_of_sight(site, control, (owner,), iter, thing)
     if type(iterator) is GeneratorType and iterator is not thing:
@@ -286,7 +288,7 @@ def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
 
 @with_native
 def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
-    """What an iterator over `owner` gives next; `StopIteration` as always."""
+    """The next value of an iterator over `owner`, or `StopIteration`."""
     thing = iterator[0]
     operation = Operation(site, control, (iterator, owner))
     before, THREAD.operation, THREAD.pending = THREAD.operation, operation, None
@@ -305,13 +307,14 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
 
 
 def _note_going(operation: Operation, source: IteratorSource, *ended: MaybeTag) -> None:
-    """Of an iterator that makes others go on, or calls functions, note what decides how far: what
-    these do on their way they might have done more often, or less. Once, and when it has ended."""
+    """Note what decides how far an iterator runs that advances others or calls functions: these
+    could have done more, or less. Noted once, and when it ends.
+    """
     if len(source.behind) < 2 or (source.is_aimed and not ended):
         return
     source.is_aimed = True
     if any(
-        has_special_method(type(each), "__next__") or callable(each) for each, _ in source.behind
+        has_special_method(type(value), "__next__") or callable(value) for value, _ in source.behind
     ):
         tags = (tag for _, tag in (*operation.operands, *source.behind))
         note_stop(source.iterator, Tag((OP, operation.site, operation.control, *tags, *ended)))
@@ -319,7 +322,7 @@ def _note_going(operation: Operation, source: IteratorSource, *ended: MaybeTag) 
 
 @with_native
 def advance_tag(operation: Operation, iterator: Any, tag: MaybeTag) -> MaybeTag:
-    """The tag of what an iterator gave that others may have: who made it go on decides what."""
+    """The tag of a value of a shared iterator: it depends on who advanced the iterator."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
     shadow = None if run is not None else shadow_for(iterator)
@@ -340,7 +343,7 @@ def advance_tag(operation: Operation, iterator: Any, tag: MaybeTag) -> MaybeTag:
 
 
 def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
-    """The program's own code had a say in that there is no more: that may be too early."""
+    """Note that the program's code had a say in the end of an iterator, which may be too early."""
     shadow = shadow_of(error)
     source = source_of(iterator)
     heard = None
@@ -361,9 +364,13 @@ GROUP = type(next(groupby([0]))[1])
 
 
 def _heard(operation: Operation, iterator: Any) -> MaybeTag:
-    """What the program's own code told an iterator up to now; a group of `groupby` goes by it."""
+    """The tag of everything the program's code told an iterator so far; a `groupby` group shares
+    it.
+    """
     if type(iterator) is GROUP:
-        iterator = next(each for each in gc.get_referents(iterator) if type(each) is groupby)
+        iterator = next(
+            referent for referent in gc.get_referents(iterator) if type(referent) is groupby
+        )
     before = RUN.callback_history.get(id(iterator))
     earlier = before[1] if before is not None else None
     if not operation.callbacks:
@@ -375,7 +382,7 @@ def _heard(operation: Operation, iterator: Any) -> MaybeTag:
 
 
 def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> MaybeTag:
-    """The tag of what an iterator has just given."""
+    """The tag of the value that an iterator just gave."""
     site, control = operation.site, operation.control
     source = source_of(iterator)
     if isinstance(source, IteratorSource):
@@ -397,14 +404,13 @@ def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) ->
 
 
 def _is_expression(iterator: Any) -> bool:
-    """Whether it is a generator expression: which of its values this is, its tests tell. Of other
-    generators it is told by what they yielded before."""
+    """Whether this is a generator expression: its tests decide which value it gives."""
     run = RUN.run_of(iterator) if type(iterator) is GeneratorType else None
     return run is not None and run.activation is None
 
 
 def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -> MaybeTag:
-    """The tag of what an object gave of which only its own tag is known."""
+    """The tag of a value that an object returned of which only its own tag is known."""
     site, control = operation.site, operation.control
     made = Tag((OP, site, control, *deep_tags(operation.operands), RUN.stray_results))
     candidates = Candidates(site, control, operation.operands, made)
@@ -419,7 +425,7 @@ def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -
 
 @with_native
 def iterate_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
-    """All that an iterable gives, one by one; it is asked for an iterator at once."""
+    """The values of an iterable, one by one; its iterator is requested at once."""
     if type(owner[0]) in SEQUENCES:
         return _places(site, control, owner)
     return step_iterator(site, control, iterator_of(site, control, owner), owner)
@@ -435,19 +441,19 @@ def _places(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
 
 
 def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
-    """All that an iterable gives."""
+    """All values of an iterable."""
     return list(iterate_pairs(site, control, owner))
 
 
 def is_plain_dict(thing: Any) -> bool:
-    """Whether all that it holds is read past its methods wherever it is read as a whole."""
+    """Whether reading it as a whole never calls a method of the program."""
     return issubclass(type(thing), dict) and class_attribute(type(thing), "__iter__") in _KEYS
 
 
 def entry_pairs(
     site: int, control: Control, owner: Pair, into: dict[Any, Any] | None = None
 ) -> list[tuple[Pair, Pair]]:
-    """The entries of a mapping; one of the program's own is put `into` a dict on the way."""
+    """The entries of a mapping; those of a program's mapping are also stored `into` a dict."""
     thing = owner[0]
     if is_plain_dict(thing):
         return [
@@ -473,7 +479,7 @@ def _entries(mapping: Any, into: dict[Any, Any] | None) -> list[tuple[Any, Any]]
 def spread_entries(
     site: int, control: Control, owner: Pair, refusal: str, into: dict[Any, Any] | None = None
 ) -> list[tuple[Pair, Pair]]:
-    """`**owner`. As always, whatever attribute is missing: it is no mapping."""
+    """`**owner`; refused like any non-mapping if an attribute is missing."""
     try:
         return entry_pairs(site, control, owner, into)
     except AttributeError:
@@ -488,13 +494,13 @@ def spread_entries(
 def iterate(
     site: int, control: Control, owner: Pair, dropped: list[MaybeTag] | None
 ) -> Iterator[tuple[Pair, Control]]:
-    """What a loop goes over, each with the control of its round."""
+    """The values of a loop, each with the control of its round."""
     return _rounds(site, control, owner, iterate_pairs(site, control, owner), dropped)
 
 
 @with_native
 def step_iterator(site: int, control: Control, iterator: Pair, owner: Pair) -> Iterator[Pair]:
-    """All that an iterator over `owner` still gives."""
+    """The remaining values of an iterator over `owner`."""
     while True:
         try:
             given = next_pair(site, control, iterator, owner)
@@ -520,12 +526,12 @@ def _rounds(
 
 @with_native
 def nest_control(inner: Control, outer: Control) -> Control:
-    """A round of a loop that depends on how the rounds before went."""
+    """The control of a round that depends on how the rounds before it went."""
     return with_control(inner, outer)
 
 
 def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control:
-    """The control of what depends on when a loop ended."""
+    """The control of everything that depends on when a loop ended."""
     thing, tag = owner
     run = RUN.run_of(thing) if type(thing) is GeneratorType else None
     ended = run.activation.result if run is not None and run.activation is not None else None
@@ -537,7 +543,7 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
 
 
 class _EachAwaited:
-    """What `async for` goes over."""
+    """The iterator of `async for`."""
 
     def __init__(self, site: int, control: Control, owner: Pair, dropped: Any):
         self._where = site, control
@@ -564,7 +570,7 @@ class _EachAwaited:
 
 
 def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
-    """What `async for` goes over, each with the control of its round."""
+    """The values of `async for`, each with the control of its round."""
     return _EachAwaited(site, control, owner, dropped)
 
 
@@ -574,9 +580,9 @@ def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _Ea
 def spread_starred(
     site: int, control: Control, owner: Pair, asks_length: bool = True
 ) -> StarredArguments:
-    """`*owner` in a display or a call, which asks a class of the program's own for its length."""
+    """`*owner` in a display or call, which calls a program's `__len__`."""
     kind = type(owner[0])
-    is_own = any(type(class_attribute(kind, each)) is FunctionType for each in _SIZES)
+    is_own = any(type(class_attribute(kind, method)) is FunctionType for method in _SIZES)
     if asks_length and is_own:
         iterator = iterator_of(site, control, owner)
         run_out_of_sight(site, control, (owner,), length_hint, owner[0])
@@ -589,15 +595,15 @@ def spread_starred(
 
 
 def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> StarredArguments:
-    """The elements of a display or a call of which some were starred."""
+    """The elements of a display or call of which some are starred."""
     pairs: list[Pair] = []
     shapes: list[MaybeTag] = []
-    for each in elements:
-        if type(each) is StarredArguments:
-            pairs += each
-            shapes.append(each.shape)
+    for element in elements:
+        if type(element) is StarredArguments:
+            pairs += element
+            shapes.append(element.shape)
         else:
-            pairs.append(each)
+            pairs.append(element)
     made = StarredArguments(pairs)
     made.shape = Tag((OP, site, control, *shapes))
     return made
@@ -635,8 +641,9 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
 
 
 def list_with_tags(site: int, control: Control, owner: Pair, before: int = 0) -> Iterator[Pair]:
-    """All that an iterable gives, where a list is made of its iterator, or of what that gives after
-    the first ones: one of the program's own is asked for an iterator and for its length then."""
+    """The values of an iterable of which the interpreter makes a list, after the first `before`.
+    A program's class is asked for an iterator and a length then.
+    """
     if type(owner[0]) is list or type(owner[0]) is tuple:
         return iterate_pairs(site, control, owner)
     return _listed(site, control, owner, iterator_of(site, control, owner), before)

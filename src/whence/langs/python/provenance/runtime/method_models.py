@@ -78,7 +78,7 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
     thing = owner[0]
     pairs = spread_starred(site, control, given)
     shadow = sequence_shadow(site, control, owner)
-    list.extend(thing, [each for each, _ in pairs])
+    list.extend(thing, [value for value, _ in pairs])
     RUN.time += 1
     for value, tag in pairs:
         shadow.values.append(value)
@@ -154,9 +154,9 @@ def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
     if known is not value:
         synchronise(thing, site, control, (owner,))
         tag = Candidates(site, control, (owner,)).tag(value)
-    needs = (owner[1], shadow.shape, *(each for _, each in given))
+    needs = (owner[1], shadow.shape, *(tag for _, tag in given))
     index = place if place >= 0 else stored_length(thing) + 1 + place
-    _reshape(site, control, owner, *(each for _, each in given))
+    _reshape(site, control, owner, *(tag for _, tag in given))
     return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), index, *needs))
 
 
@@ -192,10 +192,10 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     if stored_length(thing) != len(pairs):
         raise ValueError("list modified during sort")
     RUN.time += 1
-    thing[:] = [pairs[each][0] for each in order]
+    thing[:] = [pairs[index][0] for index in order]
     shadow.values = list(thing)
     shadow.items = [
-        Tag((STORE, site, control, pairs[each][1], RUN.time, owner[1])) for each in order
+        Tag((STORE, site, control, pairs[index][1], RUN.time, owner[1])) for index in order
     ]
     shadow.shape = shape
     note_change_target(control, owner[1])
@@ -389,9 +389,9 @@ def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Key
         return NotImplemented
     pairs = list(list_with_tags(site, control, given[0]))
     text, _ = run_out_of_sight(
-        site, control, (owner, *pairs), owner[0].join, [each for each, _ in pairs]
+        site, control, (owner, *pairs), owner[0].join, [value for value, _ in pairs]
     )
-    parts = [part for each in pairs for part in (owner, each)][1:]
+    parts = [part for pair in pairs for part in (owner, pair)][1:]
     return text, concatenation_tag(
         site, control, parts, (owner[1], given[0][1], shape_tag(given[0][0]))
     )

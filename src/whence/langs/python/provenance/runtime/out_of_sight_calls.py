@@ -56,7 +56,7 @@ _ASKING = frozenset({"dataclasses", "typing"})
 """Those that may have annotations worked out: who was annotated keeps what comes of it."""
 _COUNT = "how many arguments"
 
-_SELECTING = {id(each): each for each in (
+_SELECTING = {id(function): function for function in (
     heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
     random.choice, random.shuffle, random.sample,
 )}  # fmt: skip
@@ -102,9 +102,12 @@ def prepare_out_of_sight(
 ) -> PreparedCall:  # fmt: skip
     """A call of what is out of sight."""
     prepared = PreparedCall(
-        called[0], [each for each, _ in arguments],
-        {name: each for name, (each, _) in keywords.items()}, finish_out_of_sight, THREAD.operation,
-    )  # fmt: skip
+        called[0],
+        [value for value, _ in arguments],
+        {name: value for name, (value, _) in keywords.items()},
+        finish_out_of_sight,
+        THREAD.operation,
+    )
     prepared.called = called
     prepared.operation = Operation(site, control, (*operands, *keywords.values()))
     if called[0] is os.getenv:
@@ -122,7 +125,7 @@ def prepare_out_of_sight(
 
 def count_operands(stars: tuple[MaybeTag, ...]) -> tuple[Pair, ...]:
     """How many arguments there are, as operands that nothing else is identical to."""
-    return tuple((_COUNT, each) for each in stars)
+    return tuple((_COUNT, star) for star in stars)
 
 
 def note_passed(operation: Operation) -> None:
@@ -175,7 +178,7 @@ def out_of_sight_tag(
     operands = (*operation.operands, *operation.callbacks)
     needs = (
         *deep_tags(operands),
-        *(each for each in (callee, RUN.stray_results) if each is not None),
+        *(stray_result for stray_result in (callee, RUN.stray_results) if stray_result is not None),
     )
     made = Tag((OP, site, control, *needs))
     RUN.passed_out_of_sight = Tag((OP, site, control, made, RUN.passed_out_of_sight))
@@ -194,10 +197,10 @@ def out_of_sight_result(
     if not has_parts(value):
         return candidates.tag(value, selects=selects)
     if is_opaque(value):
-        for each, _ in operands:
-            note_held(value, each)
-            if each is not value and is_opaque(each):
-                note_may_hold(value, each)
+        for operand, _ in operands:
+            note_held(value, operand)
+            if operand is not value and is_opaque(operand):
+                note_may_hold(value, operand)
     tag = candidates.tag(value)
     if tag is not None and tag.kind == OP:
         tag = Tag((NEW, site, control, None, made))

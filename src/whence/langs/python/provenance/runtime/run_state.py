@@ -139,9 +139,13 @@ class ShadowRun:
     def reset(self) -> None:
         """Forget everything but which modules are rewritten."""
         known = [*self.activations, *self.suspended]
-        self.suspended = [each for each in known if each.end < 0 and each.function is not None]
-        for each in known:
-            each.forget()
+        self.suspended = [
+            activation
+            for activation in known
+            if activation.end < 0 and activation.function is not None
+        ]
+        for activation in known:
+            activation.forget()
         for tests in self.dropping:
             tests.clear()
         self.time = 0

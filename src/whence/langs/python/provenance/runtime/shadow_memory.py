@@ -136,7 +136,7 @@ def key_identity(key: Any) -> Any:
 def is_plain_key(key: Any) -> bool:
     """Whether comparing a key, or taking its hash, runs no code of the program."""
     kind = type(key)
-    return kind in SCALARS or (kind is tuple and all(is_plain_key(each) for each in key))
+    return kind in SCALARS or (kind is tuple and all(is_plain_key(item) for item in key))
 
 
 def has_parts(value: Any) -> bool:
@@ -158,9 +158,9 @@ def is_opaque(thing: Any) -> bool:
 
 def _hides(kind: type) -> bool:
     order = mro_of(kind)
-    if any(each in _READ_THROUGH for each in order):
+    if any(base in _READ_THROUGH for base in order):
         return False
-    return not all(is_program_class(each) for each in order[:-1])
+    return not all(is_program_class(base) for base in order[:-1])
 
 
 def is_program_class(kind: type) -> bool:
@@ -178,19 +178,19 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
     RUN.has_absorbed = True
     operands = tuple(operands)
     given = Tag((OP, site, control, *deep_tags(operands)))
-    for each, _ in operands:
-        if each is thing:
+    for operand, _ in operands:
+        if operand is thing:
             continue
-        note_held(thing, each)
-        if is_opaque(each):
-            note_may_hold(thing, each)
+        note_held(thing, operand)
+        if is_opaque(operand):
+            note_may_hold(thing, operand)
     reached = {id(thing): thing}
     pending = [thing]
     while pending:
-        each = pending.pop()
-        shadow = shadow_for(each)
+        holder = pending.pop()
+        shadow = shadow_for(holder)
         shadow.shape = Tag((OP, site, control, shadow.shape, given))
-        for other in RUN.behind.get(id(each), (None, {}))[1].values():
+        for other in RUN.behind.get(id(holder), (None, {}))[1].values():
             if id(other) not in reached:
                 reached[id(other)] = other
                 pending.append(other)
@@ -233,11 +233,11 @@ def note_referents(thing: Any) -> None:
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:
         return
-    for each in gc.get_referents(thing):
-        note_held(thing, each)
-        if type(each) in _DISPLAYED and id(each) not in RUN.shadows:
-            for inner in gc.get_referents(each):
-                note_held(each, inner)
+    for referent in gc.get_referents(thing):
+        note_held(thing, referent)
+        if type(referent) in _DISPLAYED and id(referent) not in RUN.shadows:
+            for inner in gc.get_referents(referent):
+                note_held(referent, inner)
 
 
 _MOST = 200_000
@@ -246,22 +246,22 @@ _MOST = 200_000
 @with_native
 def scan_existing_objects(roots: Iterable[Any]) -> None:
     """Note what holds what among objects that were there before anything was shadowed."""
-    pending = [each for each in roots if type(each) not in SCALARS]
-    seen = {id(each) for each in pending}
+    pending = [root for root in roots if type(root) not in SCALARS]
+    seen = {id(thing) for thing in pending}
     while pending:
         thing = pending.pop()
-        for each in gc.get_referents(thing):
-            if type(each) in SCALARS or issubclass(type(each), _SHARED):
+        for referent in gc.get_referents(thing):
+            if type(referent) in SCALARS or issubclass(type(referent), _SHARED):
                 continue
             RUN.holder_addresses.append(id(thing))
-            RUN.held_addresses.append(id(each))
-            if id(each) not in seen:
+            RUN.held_addresses.append(id(referent))
+            if id(referent) not in seen:
                 if len(seen) > _MOST:
                     RUN.is_scanned = False
                     return
-                seen.add(id(each))
-                RUN.kept_alive[id(each)] = each
-                pending.append(each)
+                seen.add(id(referent))
+                RUN.kept_alive[id(referent)] = referent
+                pending.append(referent)
 
 
 # --- reading objects past their methods ----------------------------------------------------------
@@ -311,10 +311,10 @@ def _slots_of(kind: type) -> Slots:
     known = RUN.slots.get(id(kind))
     if known is None or known[0] is not order:
         found = [
-            (name, each)
+            (name, member)
             for base in order
-            for name, each in class_namespace(base).items()
-            if type(each) is MemberDescriptorType and _MODULE(base) != "builtins"
+            for name, member in class_namespace(base).items()
+            if type(member) is MemberDescriptorType and _MODULE(base) != "builtins"
         ]
         known = RUN.slots[id(kind)] = (order, found)
     return known[1]
@@ -380,7 +380,7 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
         )
     elif issubclass(type(thing), _SETS):
         values = set_elements(thing)
-        made = shadow_set(thing, [(each, part("key", each)) for each in values], tag)
+        made = shadow_set(thing, [(value, part("key", value)) for value in values], tag)
     else:
         made = new_shadow(thing)
     for name, value in stored_attributes(thing).items():
@@ -413,7 +413,7 @@ class Candidates:
         found = self._found.get(id(value))
         if found is None:
             return made
-        hits = list({id(each): each for each in found}.values())
+        hits = list({id(tag): tag for tag in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
         telling = not shared and not (type(value) is tuple and not value)
@@ -451,12 +451,12 @@ def deep_tags(operands: Iterable[Pair]) -> tuple[MaybeTag, ...]:
         found.append(tag)
         if type(value) not in SCALARS:
             _collect(value, found, seen, _DEEP)
-    return tuple(each for each in found if each is not None)
+    return tuple(tag for tag in found if tag is not None)
 
 
 def whole_tag(shadow: Shadow) -> MaybeTag:
     """The tag of having read all that an object holds, now."""
-    tags = tuple(each for each in shadow.tags() if each is not None)
+    tags = tuple(tag for tag in shadow.tags() if tag is not None)
     read, now = shadow.read, RUN.time
     if read is None or not _same(tags, needs_of(read)):
         shadow.read = shadow.again = Tag((WHOLE, 0, None, now, shadow.address, *tags))
@@ -471,9 +471,9 @@ def _collect(value: Any, found: list[MaybeTag], seen: set[int], depth: int) -> N
     seen.add(id(value))
     source = RUN.sources.get(id(value))
     if source is not None and source[0] is value:
-        for each, tag in source[1].behind:  # what an iterator or a view goes over
+        for source_value, tag in source[1].behind:  # what an iterator or a view goes over
             found.append(tag)
-            _collect(each, found, seen, depth)
+            _collect(source_value, found, seen, depth)
     shadow = shadow_of(value)
     if shadow is None or shadow.items is None:
         _collect_space(value, found, seen, depth)
@@ -524,13 +524,13 @@ def shadow_from_candidates(
     RUN.time += 1
     held_here = stored_attributes(thing)
     if issubclass(type(thing), _SEQUENCES):
-        shadow_sequence(thing, [stored(each) for each in sequence_items(thing)], candidates.made)
+        shadow_sequence(thing, [stored(item) for item in sequence_items(thing)], candidates.made)
     elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         shadow_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
     elif issubclass(type(thing), _SETS):
         values = set_elements(thing)
-        shadow_set(thing, [(each, stored(each)) for each in values], candidates.made)
+        shadow_set(thing, [(value, stored(value)) for value in values], candidates.made)
     elif held_here:
         new_shadow(thing)
     else:

@@ -154,7 +154,9 @@ _TRACEBACK = BaseException.__dict__["__traceback__"]
 
 def tags_in_frame(frame: FrameType) -> list[MaybeTag]:
     """The tags of all that the program's code can see in one of its frames."""
-    found: list[MaybeTag] = [each for name, each in frame.f_locals.items() if name.startswith("$")]
+    found: list[MaybeTag] = [
+        f_local for name, f_local in frame.f_locals.items() if name.startswith("$")
+    ]
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
     return found if module is None else [*found, *module.tags()]
 
@@ -340,7 +342,7 @@ def _shape_of(thing: Any) -> MaybeTag:
     source = RUN.sources.get(id(thing))
     if source is None or source[0] is not thing:
         return shape
-    behind = (each for pair in source[1].behind for each in (pair[1], shape_tag(pair[0])))
+    behind = (tag for pair in source[1].behind for tag in (pair[1], shape_tag(pair[0])))
     return Tag((OP, 0, RUN.root.control, shape, *behind))
 
 
@@ -371,10 +373,16 @@ def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) ->
 
 
 OPERATORS: dict[str, Operator] = {
-    name: native_operator(name, each)
-    for name, each in {
-        **{name: _on_numbers(each, partial(apply_binary, each)) for name, each in BINARY.items()},
-        **{name: _on_numbers(each, partial(_compare, name)) for name, each in COMPARISONS.items()},
+    name: native_operator(name, function)
+    for name, function in {
+        **{
+            name: _on_numbers(function, partial(apply_binary, function))
+            for name, function in BINARY.items()
+        },
+        **{
+            name: _on_numbers(function, partial(_compare, name))
+            for name, function in COMPARISONS.items()
+        },
     }.items()
 }
 """What rewritten code calls for an operator, by its name in the syntax tree."""
@@ -390,7 +398,7 @@ def test(site: int, control: Control, given: Pair) -> Control:
     if type(value) in SCALARS:
         return Tag((CTL, site, control, tag, control.activation, bool(value)))
     truth, operation = run_out_of_sight(site, control, (given,), bool, value)
-    needs = (tag, shape_tag(value), *(each for _, each in operation.callbacks))
+    needs = (tag, shape_tag(value), *(tag for _, tag in operation.callbacks))
     return Tag((CTL, site, control, Tag((OP, site, control, *needs)), control.activation, truth))
 
 

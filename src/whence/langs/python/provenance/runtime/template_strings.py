@@ -1,8 +1,8 @@
-"""Texts that are not put together yet: `t"…"`, from 3.14 on.
+"""Template strings: `t"…"`, from 3.14 on.
 
-The interpreter makes them; what is told here stands beside. A template holds a tuple of texts and
-one of interpolations, and each of these a value and how it is to be formatted: so all of them have
-tags, as the items of any tuple and the attributes of any object have.
+The interpreter makes the template; its tags are kept beside it. A template holds a tuple of strings
+and a tuple of interpolations, which have a value and a format. All of them have tags, like the
+items of any tuple and the attributes of any object.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _TEXTS, _VALUES = "strings", "interpolations"
 def template(
     site: int, control: Control, made: Any, parts: tuple[tuple[Pair, Pair | None], ...]
 ) -> Pair:
-    """`t"…"`, just made of these values, each with how it is to be formatted."""
+    """A template that was just made from these values and formats."""
     RUN.time += 1
     new: MaybeTag = Tag((NEW, site, control, None))
     fixed: MaybeTag = Tag((CONST, site, control))
     texts, values = made.strings, made.interpolations
     shadow_sequence(texts, [fixed] * len(texts), None)
-    for each, (given, how) in zip(values, parts, strict=True):
-        _note_attributes(each, {
+    for value, (given, how) in zip(values, parts, strict=True):
+        _note_attributes(value, {
             "value": Tag((STORE, site, control, given[1], RUN.time)),
             "format_spec": fixed if how is None else Tag((STORE, site, control, how[1], RUN.time)),
             "expression": fixed, "conversion": fixed,
@@ -67,12 +67,12 @@ def _note_attributes(thing: Any, tags: dict[str, MaybeTag]) -> None:
 
 
 def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> MaybeTag:
-    """The tag of `owner.values`, a tuple that was made just now."""
+    """The tag of `owner.values`, a tuple that was just made."""
     held_there = _attribute(site, control, owner, _VALUES)
     tags: list[MaybeTag] = []
-    for place, each in enumerate(held_there[0]):
-        tag = sequence_item_tag(site, control, held_there, place, each)
-        value = _attribute(site, control, (each, tag), "value")
+    for place, interpolation in enumerate(held_there[0]):
+        tag = sequence_item_tag(site, control, held_there, place, interpolation)
+        value = _attribute(site, control, (interpolation, tag), "value")
         tags.append(Tag((STORE, site, control, value[1], RUN.time)))
     if values:
         shadow_sequence(values, tags, None)
@@ -90,7 +90,7 @@ def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
 
 
 class TemplateSource(IteratorSource):
-    """Of an iterator over a template: its texts, without empty ones, and what stands between."""
+    """The source of an iterator over a template: its non-empty strings and interpolations."""
 
     def __init__(self, iterator: Any, owner: Pair):
         super().__init__(iterator, owner)
@@ -100,8 +100,8 @@ class TemplateSource(IteratorSource):
         name = _TEXTS if type(value) is str else _VALUES
         parts = _attribute(site, control, self._owner, name)
         # Of equal texts any one will do: all were written there.
-        place = next(place for place, each in enumerate(parts[0]) if each is value)
+        place = next(place for place, part in enumerate(parts[0]) if part is value)
         return sequence_item_tag(site, control, parts, place, value)
 
 
-SOURCES.update((id(each), TemplateSource) for each in TEMPLATES[:1])
+SOURCES.update((id(template_type), TemplateSource) for template_type in TEMPLATES[:1])

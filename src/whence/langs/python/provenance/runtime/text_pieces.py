@@ -1,11 +1,11 @@
-"""What stands where in a text that was put together: so that a few letters of it can be marked.
+"""The pieces of a composed string, so that a few of its characters can be marked.
 
-The tag of such a text is a TEXT, which holds a `Text`: its pieces, from left to right. `within`
-goes from a place in a text to the piece there, and on into that piece, as long as it is known what
-its letters are. What is said of a piece is said of the value that it was made from: that of
-`405` in `f"{total} cents"` is that of `total`.
+The tag of such a string is a TEXT, which holds a `Text`: its pieces from left to right.
+`tag_at_offset` goes from an offset to the piece there, and on into that piece as long as its
+characters are known. The tag of a piece is that of the value it was made from: the tag of `405` in
+`f"{total} cents"` is that of `total`.
 
-Invariant: a piece stands where it says it does; where that is not known, there are no pieces.
+Invariant: a piece is where it says it is. If that is unknown, there are no pieces.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Piece = tuple[int, MaybeTag, int]
 
 
 class Text:
-    """The pieces of a text, and what else had a say in which pieces there are."""
+    """The pieces of a string, and what else decided which pieces there are."""
 
     __slots__ = ("needs", "pieces")
 
@@ -44,14 +44,14 @@ class Text:
 
 
 def piece(pair: Pair) -> Piece:
-    """A text that is part of another."""
+    """A string as a piece of another."""
     return str.__len__(pair[0]), pair[1], 0
 
 
 def concatenation_tag(
     site: int, control: Control, parts: Iterable[Pair], needs: tuple[MaybeTag, ...] = ()
 ) -> MaybeTag:
-    """The tag of a text that consists of others."""
+    """The tag of a string that is made of others."""
     parts = tuple(parts)
     tags = tuple(tag for _, tag in parts)
     return Tag((TEXT, site, control, Text(map(piece, parts), needs), *needs, *tags))
@@ -60,7 +60,7 @@ def concatenation_tag(
 def formatted_tag(
     site: int, control: Control, given: Pair, text: str, how: tuple[MaybeTag, ...]
 ) -> MaybeTag:
-    """The tag of the text of a value without parts, as it was formatted."""
+    """The tag of a formatted scalar."""
     value, tag = given
     needs = (tag, *how)
     if type(value) is str and value and text.count(value) == 1:
@@ -71,7 +71,7 @@ def formatted_tag(
 
 
 def padded_text(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
-    """The pieces of a text in which another stands, and what fills it up: as much as that needs."""
+    """The pieces of a padded string; the padding needs what the string needs."""
     filled = Tag((OP, site, control, given[1]))
     rest = len(text) - begins - len(given[0])
     return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
@@ -80,9 +80,9 @@ def padded_text(site: int, control: Control, given: Pair, text: str, begins: int
 def printed_text(
     site: int, control: Control, arguments: Sequence[Pair], keywords: Mapping[str, Pair]
 ) -> Text | None:
-    """What `print` writes; None if it cannot be told where its arguments stand in it."""
+    """What `print` writes; None if the offsets of its arguments are unknown."""
     between = keywords.get("sep", (" ", None))
-    if any(type(each) not in SCALARS for each, _ in arguments) or type(between[0]) is not str:
+    if any(type(value) not in SCALARS for value, _ in arguments) or type(between[0]) is not str:
         return None
     pieces: list[Piece] = []
     for value, tag in arguments:
@@ -93,7 +93,7 @@ def printed_text(
 
 
 def tag_at_offset(tag: MaybeTag, place: int) -> MaybeTag:
-    """The tag of what stands at a place of a text, through the copies that the text went."""
+    """The tag of the character at an offset, through all copies of the string."""
     way: list[Tag] = []
     while tag is not None and place >= 0:
         if tag.kind in COPIES:
@@ -107,17 +107,17 @@ def tag_at_offset(tag: MaybeTag, place: int) -> MaybeTag:
         way.append(Tag((SEL, tag.site, tag.control, inner, *tag.text.needs)))
         tag = inner
         place = place - begin + offset if offset >= 0 else MADE_ANEW
-    for each in reversed(way):
-        tag = with_source(each, tag)
+    for copy in reversed(way):
+        tag = with_source(copy, tag)
     return tag
 
 
 def _piece_at(text: Text, place: int) -> tuple[int, Piece] | None:
     begin = 0
-    for each in text.pieces:
-        if place < begin + each[0]:
-            return begin, each
-        begin += each[0]
+    for piece in text.pieces:
+        if place < begin + piece[0]:
+            return begin, piece
+        begin += piece[0]
     return None
 
 
@@ -146,7 +146,7 @@ _SPELLING = frozenset({"upper", "lower", "title", "capitalize"})
 
 
 def kept_text_tag(tag: Tag, name: str, before: str, after: str) -> Tag:
-    """The tag of what a method of a text gave, with where the text stands in it."""
+    """The tag of a string method's result, with the offset of the original string in it."""
     begins = _BEGINS.get(name)
     if begins is None or (name in _SPELLING and len(before) != len(after)):
         return tag

@@ -1,8 +1,8 @@
-"""What an object is, asked past its own code.
+"""Inspects types without running the program's code.
 
-A class may have a hash, an equality and attributes of its own (by its metaclass), an instance a
-`__class__`, a `__len__` or an `__iter__`. None of that is called here: the program would notice.
-`issubclass(type(thing), kind)` is asked instead of `isinstance`, for the same reason.
+A metaclass may define a hash, an equality and attributes of classes; a class a `__class__`, a
+`__len__` or an `__iter__`. None of them is called here, because the program could notice. For the
+same reason `issubclass(type(thing), kind)` replaces `isinstance`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIZED = (list, dict, tuple, set, frozenset, deque)
 
 
 class IdentitySet:
-    """A set of types, or of functions, told apart by what they are."""
+    """A set of types or functions that compares by identity."""
 
     __slots__ = ("_addresses", "_kinds")
 
@@ -43,9 +43,9 @@ SEQUENCES = IdentitySet(list, tuple)
 
 @with_native
 def class_attribute(kind: type, name: str, default: Any = None) -> Any:
-    """What a class or one of its bases defines under a name, as it stands there."""
-    for each in mro_of(kind):
-        found = class_namespace(each).get(name, _NONE)
+    """What a class or one of its bases defines under a name, unbound."""
+    for base in mro_of(kind):
+        found = class_namespace(base).get(name, _NONE)
         if found is not _NONE:
             return found
     return default
@@ -57,14 +57,14 @@ def has_special_method(kind: type, name: str) -> bool:
 
 
 def is_iterable(thing: Any) -> bool:
-    """Whether a loop over it can begin."""
+    """Whether the interpreter can iterate over it."""
     return has_special_method(type(thing), "__iter__") or has_special_method(
         type(thing), "__getitem__"
     )
 
 
 def stored_length(thing: Any) -> int:
-    """How much a container holds, whatever its own `__len__` says."""
+    """The number of stored items, whatever a program's `__len__` says."""
     for kind in _SIZED:
         if issubclass(type(thing), kind):
             return kind.__len__(thing)
