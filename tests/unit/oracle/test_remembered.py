@@ -22,7 +22,7 @@ from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.oracle.remembered import RememberedAnswers, identify
 from whence.store.answer_file import AnswerFile
-from whence.store.answer_writer import AnswerWriter, current_user
+from whence.store.answer_writer import AnswerWriter
 from whence.tree.column_tree import Node, tree_of
 
 LIST = Value(Kind.LIST, "", (("[0]", atom("1")), ("[1]", atom("2"))))
@@ -76,35 +76,6 @@ def test_a_mark_is_remembered_with_its_part(file: AnswerFile) -> None:
     assert (said.mark, said.expected) == (Mark("result", ("[1]",)), "7")
 
 
-def test_only_what_persons_say_is_remembered(file: AnswerFile) -> None:
-    said = [Answer(1, Verdict.RIGHT, by="type hints"), Answer(2, Verdict.UNKNOWN)]
-    writer(file).update(TREE, said)
-    assert file.all() == []
-
-
-def test_what_is_taken_back_is_withdrawn(file: AnswerFile) -> None:
-    remembering = writer(file)
-    remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
-    remembering.update(TREE, [Answer(2, Verdict.RIGHT)])
-    assert [each.equation.function for each in file.all()] == ["m.g"]
-    assert len(file.path.read_text().splitlines()) == 3, "nothing is ever rewritten"
-
-
-def test_nothing_is_written_where_nothing_changed(file: AnswerFile) -> None:
-    remembering = writer(file)
-    remembering.begin(TREE, [Answer(1, Verdict.RIGHT)])
-    remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(3, Verdict.RIGHT)])
-    assert not file.path.exists()
-
-
-def test_an_answer_of_an_earlier_process_can_be_taken_back(file: AnswerFile) -> None:
-    writer(file).update(TREE, [Answer(1, Verdict.RIGHT)])
-    later = writer(file)
-    later.begin(TREE, [Answer(1, Verdict.RIGHT)])
-    later.update(TREE, [])
-    assert file.all() == []
-
-
 def test_persons_who_disagree_are_shown_and_not_believed(file: AnswerFile) -> None:
     writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
     (said,) = file.all()
@@ -118,17 +89,6 @@ def test_persons_who_disagree_are_shown_and_not_believed(file: AnswerFile) -> No
     assert "wrong (Bob, 20" in notes[0]
 
 
-def test_who_answers_after_a_disagreement_settles_it(file: AnswerFile) -> None:
-    writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
-    (said,) = file.all()
-    file.append([replace(said, by="Bob", verdict=Verdict.WRONG)])
-    writer(file, "Cleo").update(TREE, [Answer(3, Verdict.WRONG)])
-    assert {(each.by, each.verdict) for each in file.all()} == {
-        ("Bob", Verdict.WRONG),
-        ("Cleo", Verdict.WRONG),
-    }
-
-
 def test_who_did_not_see_what_others_said_does_not_settle_it(file: AnswerFile) -> None:
     writer(file, "Ada").update(TREE, [Answer(1, Verdict.RIGHT)])
     unseen = AnswerWriter(file, identify, print, "Bob", settles=False)
@@ -137,35 +97,12 @@ def test_who_did_not_see_what_others_said_does_not_settle_it(file: AnswerFile) -
     assert judged(file, 1) is None
 
 
-def test_that_an_answer_cannot_be_remembered_is_said_once(file: AnswerFile) -> None:
-    notes: list[str] = []
-    nothing = AnswerWriter(file, lambda node, call: "x: too long", notes.append, "Ada")
-    nothing.update(TREE, [Answer(1, Verdict.RIGHT)])
-    nothing.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
-    assert len(notes) == 1
-    assert notes[0].endswith("is not remembered: x: too long.")
-    assert not file.path.exists()
-
-
 def test_a_person_may_change_their_mind(file: AnswerFile) -> None:
     writer(file).update(TREE, [Answer(1, Verdict.RIGHT)])
     writer(file).update(TREE, [Answer(1, Verdict.WRONG)])
     said = judged(file, 1)
     assert said is not None
     assert said.verdict is Verdict.WRONG
-
-
-def test_that_answers_are_remembered_is_said_once(file: AnswerFile) -> None:
-    notes: list[str] = []
-    remembering = writer(file, notes=notes)
-    remembering.update(TREE, [Answer(1, Verdict.RIGHT)])
-    remembering.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
-    assert len(notes) == 1
-    assert f"{file.path.parent.name}/{file.path.name}" in notes[0]
-
-
-def test_whose_answers_they_are_is_found_out_without_being_told() -> None:
-    assert current_user()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,60 +12,20 @@ from hypothesis import strategies as st
 
 from whence.app.session_driver import SessionDriver
 from whence.errors import WhenceError
-from whence.model.call import Mark
-from whence.model.verdict import Answer, Trust, TrustScope, Verdict
+from whence.model.verdict import Answer, Verdict
 from whence.session import log_entries
 from whence.session.events import (
     Answered,
     Ask,
-    Expand,
     Found,
     Redone,
-    Rejected,
-    Resolved,
-    RestSearched,
     StrategyChosen,
-    SwitchTurned,
-    TrustGiven,
-    TrustWithdrawn,
     Undone,
 )
-from whence.session.log_entries import decode, encode
 from whence.session.state import State
 from whence.store.session_log import SessionLog, default_path
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
-
-NAMES = st.text(min_size=1, max_size=8)
-STEPS = st.lists(st.sampled_from(["[0]", ".a", "['k']"])).map(tuple)
-ANSWERS = st.builds(
-    Answer,
-    st.integers(0, 2**62),
-    st.sampled_from(Verdict),
-    st.none()
-    | st.builds(
-        Mark, st.just("result"), st.lists(st.sampled_from(["[0]", ".a", "['k']"])).map(tuple)
-    ),
-    NAMES,
-    st.none() | st.text(),
-    st.text(),
-)
-TRUSTS = st.builds(Trust, st.sampled_from(TrustScope), NAMES)
-EVENTS = st.one_of(
-    st.builds(Answered, st.lists(ANSWERS, min_size=1, max_size=3).map(tuple)),
-    st.builds(TrustGiven, TRUSTS),
-    st.builds(TrustWithdrawn, TRUSTS),
-    st.builds(StrategyChosen, NAMES),
-    st.builds(SwitchTurned, NAMES, st.booleans()),
-    st.builds(Resolved, st.booleans()),
-    st.builds(Expand, st.integers(0, 2**62), st.integers(1, 9)),
-    st.sampled_from([Undone(), Redone(), Rejected(), RestSearched()]),
-)
-
-
-@given(EVENTS)
-def test_every_event_survives_writing_and_reading(event: Any) -> None:
-    assert decode(json.loads(json.dumps(encode(event)))) == event
 
 
 def a_tree(count: int = 30, seed: int = 3) -> Any:
