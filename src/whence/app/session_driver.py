@@ -159,7 +159,7 @@ class SessionDriver:
             is_allowed = self._trace(outcome.answer) and is_allowed
             outcome = self._step(MarkTraced(outcome.answer))
         if not is_allowed:
-            self.notify(f"Where what you marked came from is not known now: {NOT_ALLOWED}.")
+            self.notify(f"The origin of what you marked is not known now: {NOT_ALLOWED}.")
         if self.answer_sink is not None:
             self.answer_sink.begin(self.state.tree, self.state.facts.answers)
         return self._settled(outcome)
@@ -215,9 +215,9 @@ class SessionDriver:
     def zoom(self, node: int) -> tuple[SessionDriver, Outcome]:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
         if not isinstance(self.reruns, Zooming):
-            raise UsageError("this tree does not say how its calls are gone into")
+            raise UsageError("the calls of this tree cannot be zoomed into")
         if not (self.may_run or self._may_run_unasked(self.reruns)):
-            raise UsageError(f"it is not gone into: {NOT_ALLOWED}")
+            raise UsageError(f"no zoom: {NOT_ALLOWED}")
         with self.waiting("running it again"):
             tree, provenance = self.reruns.zoom(node)
         state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
@@ -226,7 +226,9 @@ class SessionDriver:
         path = None if self.log is None else self.log.path
         log = InnerLog(self.entries, self._keep, node, tree, path)
         if log.has_outdated:
-            self.notify(f"What was said inside call {node} before is about other steps than now.")
+            self.notify(
+                f"Earlier answers inside call {node} are about steps that it no longer has."
+            )
         self.inside = inner = SessionDriver(
             state, log=log, notify=self.notify, sources=self.sources, waiting=self.waiting
         )
@@ -320,7 +322,7 @@ class SessionDriver:
                 self._trace(outcome.answer)
                 outcome = self._step(MarkTraced(outcome.answer))
             elif isinstance(outcome, Ask) and outcome.question.problem:
-                self.notify(f"Passed over: {outcome.question.problem}.")
+                self.notify(f"Skipped: {outcome.question.problem}.")
                 unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)
                 outcome = self._step(Answered((unknown,)))
             elif isinstance(outcome, Ask):
@@ -402,7 +404,7 @@ class SessionDriver:
             else:
                 self.entries.append(entry)
         if lost:
-            self.notify(f"{lost} earlier answers are about calls that cannot be had any more.")
+            self.notify(f"{lost} earlier answers are about calls that no longer exist.")
 
     def _keep(self, entry: LogEntry) -> None:
         self.entries.append(entry)

@@ -45,7 +45,7 @@ class Trial:
         return False if self.ends or not self.lines else None
 
 
-def compare_runs(before: Call, after: Call) -> Trial:
+def trial_of(before: Call, after: Call) -> Trial:
     """The differences between two runs."""
     texts = enumerate(zip_longest(before.output, after.output, fillvalue=_NO_LINE), 1)
     changed = tuple(ChangedLine(n, one, other) for n, (one, other) in texts if one != other)

@@ -157,7 +157,7 @@ class AnswerFile:
             try:
                 answers.append(from_line(line))
             except (ValueError, RecursionError) as problem:
-                damaged.append(f"{self.path}:{number} is passed over: {_brief(problem)}")
+                damaged.append(f"{self.path}:{number} is skipped: {_brief(problem)}")
         self._report(damaged)
         return answers
 
@@ -166,7 +166,7 @@ class AnswerFile:
         for line in new[:_MAX_REPORTED]:
             self.notify(line)
         if len(new) > _MAX_REPORTED:
-            self.notify(f"{self.path}: {len(new) - _MAX_REPORTED} more lines are passed over.")
+            self.notify(f"{self.path}: {len(new) - _MAX_REPORTED} more lines are skipped.")
         self._reported.update(new)
 
     def _unreadable(self, problem: OSError) -> WhenceError:

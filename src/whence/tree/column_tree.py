@@ -109,11 +109,11 @@ class ColumnTree:
         below = source.expand(int(self.details[position]), levels)
         if below.id(0) != self.id(position):
             raise CannotExpand(
-                f"the calls below call {self.id(position)} could not be had: what was given "
-                f"instead starts at call {below.id(0)}"
+                f"the calls below call {self.id(position)} are not available: what was "
+                f"given instead starts at call {below.id(0)}"
             )
         if below.columns.implicit[0]:
-            raise CannotExpand(f"nothing came to light below call {self.id(position)}")
+            raise CannotExpand(f"nothing was recorded below call {self.id(position)}")
         return _splice(self, position, below)
 
 

@@ -326,7 +326,7 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     outer, log = held()
     outer.start()
     assert said(outer.zoom(total)[0]) == []
-    assert f"What was said inside call {total} before is about other steps than now." in notes
+    assert f"Earlier answers inside call {total} are about steps that it no longer has." in notes
     log.close()
 
 

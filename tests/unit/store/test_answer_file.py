@@ -98,7 +98,7 @@ def test_a_damaged_line_is_named_and_passed_over(tmp_path: Path, line: str, why:
     assert file.about("d1") == [SAID]
     assert file.all() == [SAID]
     assert len(notes) == 1
-    assert "answers.jsonl:1 is passed over" in notes[0]
+    assert "answers.jsonl:1 is skipped" in notes[0]
     assert why in notes[0]
 
 

@@ -285,5 +285,5 @@ def _command(word: str) -> str:
     if word in ("", "q"):
         return "quit" if word else ""
     if len(fitting) != 1:
-        raise UsageError(f"here one can type {', '.join(names)}")
+        raise UsageError(f"type one of {', '.join(names)}")
     return fitting[0]

@@ -348,7 +348,7 @@ class _Conversation:
         if node is None:
             raise UsageError("zoom is for when a call was found to be at fault")
         if not isinstance(reruns, Zooming):
-            raise UsageError("only calls of recorded Python programs are gone into")
+            raise UsageError("zoom works only for calls of recorded Python programs")
         if self.screen.interactive and not self._reruns.may_run(reruns):
             self.screen.note("Not run.")
             return

@@ -163,14 +163,14 @@ def _chain(state: State, answer: Answer, origin: Origin) -> list[str]:
 def expectation_noted(state: State, answer: Answer) -> str:
     """Confirms what a call should have returned, and says how that was understood."""
     what = f"{answer.mark} of call {answer.node}" if answer.mark else f"call {answer.node}"
-    answers_noted = f"It is noted what {what} should give: {answer.expected}"
+    text = f"Noted: {what} should give {answer.expected}"
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
     if is_what_it_gave(state, answer):
-        return f"{answers_noted}, which is what it gave"
+        return f"{text}, which is what it gave"
     where = call.where()
     if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
-        return answers_noted
-    return f"{answers_noted} (kept as words: it is no Python expression)"
+        return text
+    return f"{text} (kept as words: it is no Python expression)"
 
 
 def is_what_it_gave(state: State, answer: Answer) -> bool:

@@ -101,5 +101,5 @@ class RerunCommands:
     def _reruns(self) -> Reruns:
         reruns = self._session.reruns
         if reruns is None:
-            raise UsageError("how its program is run is not known of this tree")
+            raise UsageError("this tree does not say how its program is run")
         return reruns

@@ -208,7 +208,7 @@ def test_what_it_should_be_is_noted_shown_and_reported(small: State, session: Se
     seen, debugging, _ = session(small, "n", "n = [1, 2, 4]", "y", "y")
     answer = debugging.state.facts.answers[1]
     assert answer.expected == "[1, 2, 4]"
-    assert f"It is noted what call {answer.node} should give: [1, 2, 4]\n" in seen
+    assert f"Noted: call {answer.node} should give [1, 2, 4]\n" in seen
     assert "  It should be   [1, 2, 4]" in seen
 
 

@@ -196,7 +196,7 @@ def test_a_run_that_goes_another_way_is_told_and_the_question_stays(
 
 @pytest.mark.parametrize("word", ["full", "ran"])
 def test_a_tree_without_a_program_says_so(small: State, session: Session, word: str) -> None:
-    assert "how its program is run is not known" in session(small, word)[0]
+    assert "this tree does not say how its program is run" in session(small, word)[0]
 
 
 def test_show_says_how_to_get_what_was_not_recorded(session: Session, call: Build) -> None:

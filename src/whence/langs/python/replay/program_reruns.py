@@ -22,7 +22,7 @@ from whence.langs.python.zoom.step_provenance import StepProvenance
 from whence.model.call import Call, MarkedPart
 from whence.model.primitive import WorkedOut
 from whence.model.replay_settings import DEFAULT_SETTINGS, ReplaySettings
-from whence.model.trial import Trial, compare_runs
+from whence.model.trial import Trial, trial_of
 from whence.tree.column_tree import ColumnTree
 
 
@@ -102,7 +102,7 @@ class ProgramReruns:
         after = self.partial.try_values(
             {node: (targets[node], expected[node]) for node in expected}
         )
-        return compare_runs(self.tree.call(0), after.call(0))
+        return trial_of(self.tree.call(0), after.call(0))
 
     def debug(self, node: int, *, at_end: bool = False) -> None:
         """Step through a call, from its start or from its end."""
