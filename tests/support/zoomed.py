@@ -225,7 +225,7 @@ class Intended:
 
     def __init__(self, followed: Followed, repaired: str, name: str):
         self._followed = followed
-        self._told = followed.zoomed.told
+        self._told = followed.zoomed.log
         self.tree, self.provenance = followed.zoomed.searched()
         first = next(
             first_line(node) for each, node in functions(ast.parse(repaired)) if each == name
@@ -420,7 +420,8 @@ def _told(value: Any) -> StepLog:
     numbers = ValueTables()
     written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
     told = {
-        **numbers.told(), "values": [written.hex()], "variables": [], "events": [], "why": "left",
+        **numbers.as_json(), "values": [written.hex()], "variables": [], "events": [],
+        "why": "left",
     }  # fmt: skip
     return StepLog(told)
 

@@ -91,9 +91,9 @@ class Learner:
         except WhenceError:  # its disk was full, or the test wrote to our file
             return
         ran = {
-            name_of(each): self._compiled.of(each)
-            for each in tree.functions[1:]
-            if each.location is not None
+            name_of(function): self._compiled.of(function)
+            for function in tree.functions[1:]
+            if function.location is not None
         }
         every = range(1, len(tree.functions)) if passed else ()
         known = set(digests(tree, self._project, _MOST_OF_TEST, every).values())

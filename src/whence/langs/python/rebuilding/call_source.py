@@ -73,7 +73,7 @@ def definition(code: CodeEntry, module: ModuleDefinitions) -> FunctionNode:
 
 
 def _is_sent_to(node: FunctionNode) -> bool:
-    dropped = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Expr)}
+    dropped = {id(below.value) for below in ast.walk(node) if isinstance(below, ast.Expr)}
     return any(isinstance(e, ast.Yield) and id(e) not in dropped for e in ast.walk(node))
 
 
@@ -185,8 +185,8 @@ def _arguments(
 ) -> Parts:
     """The arguments, without those that are what they would be anyway."""
     signature = node.args
-    ordered = [each.arg for each in (*signature.posonlyargs, *signature.args)][skip:]
-    required = {each.arg for each in signature.posonlyargs}
+    ordered = [argument.arg for argument in (*signature.posonlyargs, *signature.args)][skip:]
+    required = {argument.arg for argument in signature.posonlyargs}
     defaults = dict(
         zip(reversed(ordered), map(literal, reversed(signature.defaults)), strict=False)
     )
@@ -215,7 +215,7 @@ def _arguments(
         label = named or (index >= _POSITIONAL and name not in required and not spread)
         parts.append((f"{name}=" if label else "", value(name)))
     if isinstance(star, ItemsRecipe):
-        parts += [("", writer.expression(each)) for each in star.items]
+        parts += [("", writer.expression(item)) for item in star.items]
     elif star is not None:
         parts.append(("*", writer.expression(star)))
     for each, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):

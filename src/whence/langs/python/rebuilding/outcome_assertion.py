@@ -378,18 +378,18 @@ class OutcomeAssertion:
             return pairs
         if isinstance(recipe, SummaryRecipe) and recipe.of == _MATCH:
             return _parts_of_match(target, recipe)
-        for each in walk(recipe):
-            if isinstance(each, UnknownRecipe):
-                raise CannotRebuild(f"{each.reason}; say what it should be")
-            if isinstance(each, SharedRecipe):
+        for part in walk(recipe):
+            if isinstance(part, UnknownRecipe):
+                raise CannotRebuild(f"{part.reason}; say what it should be")
+            if isinstance(part, SharedRecipe):
                 raise CannotRebuild("it shares parts with others; say what it should be")
             if (
-                isinstance(each, ExceptionRecipe)
-                or (isinstance(each, InstanceRecipe) and not self._has_equality(each))
-                or (isinstance(each, SummaryRecipe) and each.of == _MATCH)
+                isinstance(part, ExceptionRecipe)
+                or (isinstance(part, InstanceRecipe) and not self._has_equality(part))
+                or (isinstance(part, SummaryRecipe) and part.of == _MATCH)
             ):
                 raise CannotRebuild(
-                    f"objects of {each.of.qualname} cannot be compared; mark the part that is "
+                    f"objects of {part.of.qualname} cannot be compared; mark the part that is "
                     "wrong, or say what it should be"
                 )
         return [(target, recipe)]
@@ -408,7 +408,7 @@ def _parts_of_match(target: str, recipe: SummaryRecipe) -> list[tuple[str, Recip
         LiteralRecipe(None) if begin < 0 else LiteralRecipe(told.string[begin:end])
         for begin, end in told.spans[1:]
     ]
-    span = ItemsRecipe("tuple", tuple(LiteralRecipe(each) for each in told.spans[0]))
+    span = ItemsRecipe("tuple", tuple(LiteralRecipe(span) for span in told.spans[0]))
     groups = [(f"{target}.groups()", ItemsRecipe("tuple", tuple(parts)))] if parts else []
     return [(f"{target}.span()", span), *groups]
 

@@ -125,7 +125,7 @@ def _settings(
 
 def _is_constant(recipe: Recipe) -> bool:
     if isinstance(recipe, ItemsRecipe) and recipe.kind in ("tuple", "frozenset"):
-        return all(_is_constant(each) for each in recipe.items)
+        return all(_is_constant(item) for item in recipe.items)
     return isinstance(recipe, _UNCHANGING)
 
 

@@ -55,8 +55,8 @@ def plain(recipe: Recipe) -> object:
         case LiteralRecipe(value):
             return value
         case ItemsRecipe("list" | "tuple" | "set" as kind, items):
-            found = [plain(each) for each in items]
-            if any(each is NOT_PLAIN for each in found):
+            found = [plain(item) for item in items]
+            if any(match is NOT_PLAIN for match in found):
                 return NOT_PLAIN
             try:
                 return {"list": list, "tuple": tuple, "set": set}[kind](found)
@@ -94,13 +94,13 @@ class ValueWriter:
     def know(self, recipes: Iterable[Recipe]) -> None:
         """All values that will be written, so that what they share is found."""
         for recipe in recipes:
-            for each in walk(recipe):
-                if isinstance(each, SharedRecipe):
-                    self._shared.add(each.label)
+            for part in walk(recipe):
+                if isinstance(part, SharedRecipe):
+                    self._shared.add(part.label)
                 else:
-                    label = getattr(each, "label", None)
+                    label = getattr(part, "label", None)
                     if label is not None:
-                        self._known.setdefault(label, each)
+                        self._known.setdefault(label, part)
 
     def variable(self, wish: str, recipe: Recipe) -> str:
         """A variable that holds the value."""
@@ -149,13 +149,13 @@ class ValueWriter:
             return False
         left, seen = [recipe], {label}
         while left:
-            for each in walk(left.pop()):
-                if isinstance(each, SharedRecipe):
-                    if each.label == label:
+            for part in walk(left.pop()):
+                if isinstance(part, SharedRecipe):
+                    if part.label == label:
                         return True
-                    if each.label not in seen and each.label in self._known:
-                        seen.add(each.label)
-                        left.append(self._known[each.label])
+                    if part.label not in seen and part.label in self._known:
+                        seen.add(part.label)
+                        left.append(self._known[part.label])
         return False
 
     def _cyclic(self, recipe: Recipe, wish: str) -> str:
@@ -166,7 +166,7 @@ class ValueWriter:
                 self._set_state(name, of, state)
             case ItemsRecipe("list", items, label):
                 name = self._assigned(wish, "[]", label)
-                whole = Group("[", tuple(("", self.expression(each)) for each in items), "]")
+                whole = Group("[", tuple(("", self.expression(item)) for item in items), "]")
                 self.statements += fold(whole, before=f"{name} += ")
             case EntriesRecipe(entries, label):
                 name = self._assigned(wish, "{}", label)
@@ -195,7 +195,7 @@ class ValueWriter:
 
     @_new.register
     def _(self, recipe: ItemsRecipe) -> Text:
-        parts = tuple(("", self.expression(each)) for each in recipe.items)
+        parts = tuple(("", self.expression(item)) for item in recipe.items)
         if recipe.kind == "frozenset":
             return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
         if recipe.kind == "set" and not parts:
@@ -252,7 +252,7 @@ class ValueWriter:
             and len(fields) == len(content.items)
         ):
             parts = zip(fields, content.items, strict=True)
-            named = tuple((f"{field}=", self.expression(each)) for field, each in parts)
+            named = tuple((f"{field}=", self.expression(part)) for field, part in parts)
             return Group(f"{name}(", named, ")")
         if known is None or not known.extends_plainly(recipe.of.qualname):
             raise CannotRebuild(f"an object of {recipe.of}: how it is made is not known")
@@ -269,7 +269,7 @@ class ValueWriter:
         args = self._target(recipe.args)
         if not isinstance(args, ItemsRecipe):
             raise CannotRebuild(f"the exception {recipe.of}: its arguments are not known")
-        parts = tuple(("", self.expression(each)) for each in args.items)
+        parts = tuple(("", self.expression(item)) for item in args.items)
         known = self._module(recipe.of.module)
         simple = recipe.of.module == "builtins" or (
             known is not None and known.extends_plainly(recipe.of.qualname)
@@ -412,8 +412,8 @@ def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
     if package == "numpy":
         return _numpy(imports, recipe)
     flags = text.removeprefix(f"{of.qualname}.").split("|")
-    if text.startswith(f"{of.qualname}.") and all(each.isidentifier() for each in flags):
-        return " | ".join(f"{imports.name(of)}.{each}" for each in flags)
+    if text.startswith(f"{of.qualname}.") and all(flag.isidentifier() for flag in flags):
+        return " | ".join(f"{imports.name(of)}.{flag}" for flag in flags)
     raise CannotRebuild(f"an object of {of}: {text[:60]}")
 
 

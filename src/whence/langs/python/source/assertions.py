@@ -72,7 +72,7 @@ def statement_at(source: str, line: int) -> str:
     if hasattr(found[0], "body"):
         del lines[found[0].body[0].lineno - found[0].lineno or 1 :]
     indent = len(lines[0]) - len(lines[0].lstrip())
-    return "\n".join(each[indent:] for each in lines)
+    return "\n".join(line[indent:] for line in lines)
 
 
 def _parts(statement: ast.stmt, not_raised: bool) -> Iterator[ast.expr]:
@@ -96,8 +96,8 @@ def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
         yield test.left
         yield from test.comparators
     elif isinstance(test, ast.BoolOp):
-        for each in test.values:
-            yield from _test_parts(each)
+        for value in test.values:
+            yield from _test_parts(value)
     elif isinstance(test, ast.Call) and _called(test) in _ABOUT_ARGUMENTS:
         yield from test.args
     else:
@@ -118,7 +118,7 @@ def expected_of(
 ) -> str:
     """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
     module = parse_source(source)
-    others = [each for each in operands if each is not wrong]
+    others = [operand for operand in operands if operand is not wrong]
     statements = _statements_at(module, line) if module else []
     if len(others) != 1 or not statements or not _is_equality(statements[0]):
         return ""
@@ -268,7 +268,7 @@ def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
     body: list[ast.stmt] = module.body
     container: ast.stmt | None = None
     while True:
-        place = next((n for n, each in enumerate(body) if _contains(each, line)), None)
+        place = next((n for n, statement in enumerate(body) if _contains(statement, line)), None)
         if place is None:
             return blocks
         blocks.append((body, place, container))
@@ -281,7 +281,7 @@ def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
         ]
         body = next((b for b in inner if any(_contains(each, line) for each in b)), [])
         if body and not isinstance(body[0], ast.stmt):  # an `except` or a `case`
-            body = next(each for each in body if _contains(each, line)).body
+            body = next(statement for statement in body if _contains(statement, line)).body
 
 
 def _contains(node: ast.AST, line: int) -> bool:
@@ -357,8 +357,8 @@ def _is_given_literals(module: ast.Module, call: ast.Call) -> bool:
     """Whether nothing but constants goes in: then its input is what the test's author wrote."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     try:
-        for each in given:
-            ast.literal_eval(each)
+        for argument in given:
+            ast.literal_eval(argument)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     if isinstance(call.func, ast.Name):

@@ -18,7 +18,7 @@ _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
 """What takes an object without its being named."""
 
 
-def looked_at(
+def attributes_used(
     module: ModuleDefinitions,
     node: FunctionNode | ast.Module,
     parameter: str,
@@ -47,9 +47,9 @@ class _Look:
         if depth > _DEEPEST:
             return None
         names = [e for e in ast.walk(node) if isinstance(e, ast.Name)]
-        if any(each.id in _UNNAMED for each in names):
+        if any(name.id in _UNNAMED for name in names):
             return None
-        uses = [each for each in names if each.id == parameter]
+        uses = [name for name in names if name.id == parameter]
         taken = {
             id(e.value): e.attr
             for e in ast.walk(node)
@@ -80,7 +80,7 @@ class _Look:
             and isinstance(e.value, ast.Name)
             and e.value.id == parameter
         ]
-        return all(isinstance(each.ctx, ast.Store) for each in places)
+        return all(isinstance(place.ctx, ast.Store) for place in places)
 
     def _method(self, name: str, depth: int) -> frozenset[str] | None:
         if name in self._seen:

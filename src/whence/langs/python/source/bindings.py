@@ -48,9 +48,9 @@ class ModuleBindings:
         for statement in _statements(self.tree.body):
             self._bind(statement)
         # A function may bind a module's names too.
-        for each in ast.walk(self.tree):
-            if isinstance(each, ast.Global):
-                for name in each.names:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Global):
+                for name in node.names:
                     self._add(name, None)
 
     def binding(self, name: str) -> tuple[bool, Binding]:
@@ -59,7 +59,7 @@ class ModuleBindings:
         if found is None:
             return self.star, None
         first = found[0]
-        same = all(isinstance(each, Imported) and each == first for each in found)
+        same = all(isinstance(match, Imported) and match == first for match in found)
         return True, first if len(found) == 1 or same else None
 
     def _add(self, name: str, binding: Binding) -> None:
@@ -68,20 +68,20 @@ class ModuleBindings:
     def _bind(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Import(names):
-                for each in names:
-                    if each.asname:
-                        self._add(each.asname, Imported(each.name))
+                for bound_name in names:
+                    if bound_name.asname:
+                        self._add(bound_name.asname, Imported(bound_name.name))
                     else:
-                        top = each.name.partition(".")[0]
+                        top = bound_name.name.partition(".")[0]
                         self._add(top, Imported(top))
             case ast.ImportFrom(module, names, level):
                 origin = self._origin(module or "", level)
-                for each in names:
-                    if each.name == "*":
+                for bound_name in names:
+                    if bound_name.name == "*":
                         self.star = True
                     else:
-                        known = Imported(origin, each.name) if origin else None
-                        self._add(each.asname or each.name, known)
+                        known = Imported(origin, bound_name.name) if origin else None
+                        self._add(bound_name.asname or bound_name.name, known)
             case ast.ClassDef(name):
                 self._add(name, statement)
             case ast.Assign([ast.Name(name)], value):

@@ -57,12 +57,12 @@ class PythonCallGraph:
         if self._functions is not functions:
             self._functions = functions
             self._named = {}
-            for number, each in enumerate(functions):
-                *above, last = each.short().split(".")
+            for number, function in enumerate(functions):
+                *above, last = function.short().split(".")
                 if last in _CONSTRUCTORS and above:
                     last = above[-1]
                 elif last.startswith("<"):
-                    last = each.short()
+                    last = function.short()
                 self._named.setdefault(last, []).append(number)
         return self._named
 

@@ -48,7 +48,7 @@ def _defines(node: ast.stmt) -> bool:
     if not isinstance(node, FunctionNode) or node.decorator_list:
         return False
     defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-    return all(isinstance(each, ast.Constant) for each in defaults)
+    return all(isinstance(default, ast.Constant) for default in defaults)
 
 
 def _without_docstring(node: ast.ClassDef) -> list[ast.stmt]:

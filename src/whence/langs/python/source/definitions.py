@@ -81,7 +81,7 @@ class ModuleDefinitions:
     def function(self, qualname: str, line: int) -> FunctionNode | None:
         """The function of this name that starts in this line, its decorators included."""
         found = self._functions.get(qualname, [])
-        here = [each for each in found if first_line(each) == line]
+        here = [match for match in found if first_line(match) == line]
         return here[0] if here else None
 
     def methods(self, of: str, name: str) -> list[FunctionNode] | None:
@@ -129,9 +129,9 @@ class ModuleDefinitions:
         found = self._classes.get(qualname)
         if found is None:
             return False
-        for each in found.body:
-            if isinstance(each, FunctionNode) and each.name == "__eq__":
-                return _compares(each)
+        for statement in found.body:
+            if isinstance(statement, FunctionNode) and statement.name == "__eq__":
+                return _compares(statement)
         decorator = _dataclass_decorator(found)
         if decorator is not None:
             return _option(decorator, "eq", default=True) is True
@@ -147,8 +147,8 @@ class ModuleDefinitions:
             return self._dataclass(found)
         if found.decorator_list or any(ast.unparse(base) != "object" for base in found.bases):
             return None
-        methods = [each for each in found.body if isinstance(each, FunctionNode)]
-        maker = next((each for each in methods if each.name == "__init__"), None)
+        methods = [statement for statement in found.body if isinstance(statement, FunctionNode)]
+        maker = next((method for method in methods if method.name == "__init__"), None)
         if maker is None:
             return Construction(())
         return None if isinstance(maker, ast.AsyncFunctionDef) else _by_init(maker)
@@ -160,7 +160,7 @@ class ModuleDefinitions:
             bases = [ast.unparse(base).rpartition(".")[2] for base in found.bases]
             if bases != ["NamedTuple"] or _own(found, "__new__"):
                 return None
-            fields = [each for each in found.body if isinstance(each, ast.AnnAssign)]
+            fields = [statement for statement in found.body if isinstance(statement, ast.AnnAssign)]
             return [each.target.id for each in fields if isinstance(each.target, ast.Name)]
         values = self.variables.get(qualname, [])
         made = values[0] if len(values) == 1 else None
@@ -213,7 +213,7 @@ class ModuleDefinitions:
             if inherited is None:
                 return None
             frozen = frozen or inherited.frozen
-            parameters |= {each[0]: each for each in inherited.parameters}
+            parameters |= {parameter[0]: parameter for parameter in inherited.parameters}
         for node in found.body:
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
@@ -236,7 +236,7 @@ def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.If):
             yield from _flat([*node.body, *node.orelse])
         elif isinstance(node, ast.Try):
-            handlers = [each for handler in node.handlers for each in handler.body]
+            handlers = [statement for handler in node.handlers for statement in handler.body]
             yield from _flat([*node.body, *handlers, *node.orelse, *node.finalbody])
 
 
@@ -280,7 +280,7 @@ def _runs(node: ast.stmt, local: set[str]) -> bool:
 def _calls(node: ast.AST, local: set[str]) -> bool:
     """Whether a call in it does some of the program's work."""
     working = local | {"print", "input", "open", "exit"}
-    called = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+    called = [below.func for below in ast.walk(node) if isinstance(below, ast.Call)]
     return any(
         (isinstance(each, ast.Name) and each.id in working)
         or (isinstance(each, ast.Attribute) and each.attr in ("exit", "_exit"))
@@ -290,7 +290,7 @@ def _calls(node: ast.AST, local: set[str]) -> bool:
 
 def _compares(method: FunctionNode) -> bool:
     """Whether an `__eq__` plainly compares parts of two objects: others may do or say anything."""
-    given = [each.arg for each in method.args.args]
+    given = [argument.arg for argument in method.args.args]
     walked = list(ast.walk(method))
     read = [each.value for each in walked if isinstance(each, ast.Attribute)]
     named = {each.id for each in read if isinstance(each, ast.Name)}
@@ -299,21 +299,23 @@ def _compares(method: FunctionNode) -> bool:
 
 
 def _own(node: ast.ClassDef, *names: str) -> bool:
-    return any(isinstance(each, FunctionNode) and each.name in names for each in node.body)
+    return any(
+        isinstance(statement, FunctionNode) and statement.name in names for statement in node.body
+    )
 
 
 def _dataclass_decorator(node: ast.ClassDef) -> ast.expr | None:
-    for each in node.decorator_list:
-        called = each.func if isinstance(each, ast.Call) else each
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
         if ast.unparse(called) in _DATACLASS:
-            return each
+            return decorator
     return None
 
 
 def _option(decorator: ast.expr, name: str, *, default: bool) -> object:
-    for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
-        if each.arg == name:
-            return literal(each.value)
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        if keyword.arg == name:
+            return literal(keyword.value)
     return default
 
 
@@ -325,13 +327,13 @@ def _field_default(value: ast.expr | None) -> tuple[object, bool]:
     if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "field":
         default: object = NOT_LITERAL
         in_init = True
-        for each in value.keywords:
-            if each.arg == "default":
-                default = literal(each.value)
-            elif each.arg == "default_factory":
-                default = _FACTORIES.get(ast.unparse(each.value), NOT_LITERAL)
-            elif each.arg == "init":
-                in_init = literal(each.value) is True
+        for keyword in value.keywords:
+            if keyword.arg == "default":
+                default = literal(keyword.value)
+            elif keyword.arg == "default_factory":
+                default = _FACTORIES.get(ast.unparse(keyword.value), NOT_LITERAL)
+            elif keyword.arg == "init":
+                in_init = literal(keyword.value) is True
         return default, in_init
     return literal(value), True
 
@@ -343,7 +345,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
         return None
     if not arguments.args:
         return None
-    own, *names = [each.arg for each in arguments.args]
+    own, *names = [argument.arg for argument in arguments.args]
     defaults = dict(zip(reversed(names), map(literal, reversed(arguments.defaults)), strict=False))
     for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         names.append(each.arg)
@@ -382,7 +384,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
 
 def kind_of(node: FunctionNode) -> str:
     """How a function in a class is reached: method, class method, static method or property."""
-    names = [ast.unparse(each) for each in node.decorator_list]
+    names = [ast.unparse(decorator) for decorator in node.decorator_list]
     for name in names:
         if name in ("staticmethod", "classmethod"):
             return name
@@ -395,5 +397,5 @@ def kind_of(node: FunctionNode) -> str:
 
 def is_wrapped(node: FunctionNode) -> bool:
     """Whether a decorator may have put something else in the function's place."""
-    names = [ast.unparse(each) for each in node.decorator_list]
+    names = [ast.unparse(decorator) for decorator in node.decorator_list]
     return any(name not in _TRANSPARENT for name in names)

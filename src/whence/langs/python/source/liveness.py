@@ -67,7 +67,7 @@ class Liveness:
                 body = self._where_caught(out, node.body, out, jumps)
                 return names_read(node.items) | (body - names_written(node.items)) | self._caught
             case ast.Match():
-                cases = [self._case(each, out, jumps) for each in node.cases]
+                cases = [self._case(case, out, jumps) for case in node.cases]
                 return NONE.union(out, *cases) | names_read([node.subject])
         return (out - certainly_bound(node)) | names_read([node])
 

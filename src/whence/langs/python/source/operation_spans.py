@@ -73,7 +73,7 @@ def _operands(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.expr]
             return []
         case ast.Call():
             called = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-            found = [*called, *node.args, *(each.value for each in node.keywords)]
+            found = [*called, *node.args, *(keyword.value for keyword in node.keywords)]
         case ast.Tuple() | ast.List() if isinstance(node.ctx, ast.Store):
             whole = above.get(node)
             found = [whole.value] if isinstance(whole, ast.Assign) else []
@@ -81,10 +81,10 @@ def _operands(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.expr]
             found = _operands(test, above) or [test]
         case ast.Subscript(value=value, slice=ast.Slice() as part):
             ends = (part.lower, part.upper, part.step)
-            found = [value, *(each for each in ends if each is not None)]
+            found = [value, *(end for end in ends if end is not None)]
         case _:
-            found = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
-    return [each.value if isinstance(each, ast.Starred) else each for each in found]
+            found = [below for below in ast.iter_child_nodes(node) if isinstance(below, ast.expr)]
+    return [match.value if isinstance(match, ast.Starred) else match for match in found]
 
 
 def _names(node: ast.AST) -> tuple[str, ...]:
@@ -93,19 +93,19 @@ def _names(node: ast.AST) -> tuple[str, ...]:
         return (node.id,)
     if isinstance(node, (ast.Lambda, *COMPREHENSIONS)):
         return ()
-    below = (name for each in ast.iter_child_nodes(node) for name in _names(each))
+    below = (name for below in ast.iter_child_nodes(node) for name in _names(below))
     return tuple(dict.fromkeys(below))
 
 
 def _bound(node: ast.AST) -> set[str]:
     """What a comprehension binds for itself."""
-    targets = [each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)]
+    targets = [below.target for below in ast.walk(node) if isinstance(below, ast.comprehension)]
     return set(names_written(targets))
 
 
 def _rebound(owner: ast.AST) -> frozenset[str]:
     body = [owner.body] if isinstance(owner, ast.Lambda) else getattr(owner, "body", [])
-    elsewhere = (each for each in ast.walk(owner) if isinstance(each, ast.Nonlocal | ast.Global))
+    elsewhere = (node for node in ast.walk(owner) if isinstance(node, ast.Nonlocal | ast.Global))
     return names_written(body).union(*(each.names for each in elsewhere))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.class_bodies import class_at, outline
 from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.source.operation_spans import operation_at
@@ -35,7 +35,7 @@ class PythonSyntax:
             names = [step[1:] for step, _ in value.parts if step.startswith(".")]
             is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
             if is_whole and not value.omitted and module.is_class(value.text):
-                attributes = looked_at(module, function, argument.name, value.text, names)
+                attributes = attributes_used(module, function, argument.name, value.text, names)
                 if attributes is not None:
                     used[argument.name] = attributes
         return used

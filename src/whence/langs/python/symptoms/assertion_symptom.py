@@ -53,7 +53,7 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
         known.append(Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM))
     if not _is_judged(failed):
         return known, []
-    wrong = [each for each in failed.operands if each.wrong]
+    wrong = [operand for operand in failed.operands if operand.wrong]
     if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
         return [test, Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM)], [note]
@@ -84,13 +84,13 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
 
 def _expected(failed: FailedAssertion, wrong: AssertionOperand) -> str:
     """What the test says that the operand should be, as a literal."""
-    if sum(bool(each.wrong) for each in failed.operands) != 1:
+    if sum(bool(operand.wrong) for operand in failed.operands) != 1:
         return ""
     return expected_of(read_source(failed.file) or "", failed.line, failed.operands, wrong)
 
 
 def _is_judged(failed: FailedAssertion) -> bool:
-    return any(each.wrong is not None for each in failed.operands)
+    return any(operand.wrong is not None for operand in failed.operands)
 
 
 def _is_written(operand: AssertionOperand) -> bool:
@@ -107,7 +107,7 @@ def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
     failed, frame = symptom.assertion, failing_call(tree, symptom)
     if failed is None or frame is None:
         return None
-    made = [trace_operand(tree, symptom, each) for each in failed.operands if each.wrong]
+    made = [trace_operand(tree, symptom, operand) for operand in failed.operands if operand.wrong]
     known = next((each for each in made if each.position is not None), Traced())
     if known.position is None:
         return None

@@ -48,7 +48,7 @@ def summarize_run(tree: Tree) -> RunSummary:
     """What is to be seen of a recorded run."""
     program, top = program_of(tree), top_of(tree)
     call, _ = readable_call(tree, top)
-    lines = () if program is None else tuple(each.text for each in program.standard_output.lines)
+    lines = () if program is None else tuple(line.text for line in program.standard_output.lines)
     rest = "" if program is None else program.standard_output.rest
     if program is not None and not lines and not _knows_output(program):
         rest = "what it printed was not recorded"

@@ -1,9 +1,9 @@
-"""A call as a sequence of *actions*: what it did, one thing after the other.
+"""A call as a sequence of *actions*: the smallest things it did, in order of time.
 
-Every segment without parts is one action. What a compound one does besides its parts (binds the
-item of a round, works out the subject of a `match`, enters a `with`) are others of its own.
+A segment without children is one action. A compound segment has more of its own: it binds the item
+of a round, evaluates the subject of a `match`, enters a `with`.
 
-Invariant: actions are in the order of time, and each change of a state lies in one of them.
+Invariant: every change of a state lies in exactly one action.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ _HEAP_WRITES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.AugAssign, as
 
 @dataclass(frozen=True)
 class Action:
-    """A thing that was done, between two events."""
+    """One thing that was done, between two events."""
 
     segment: Segment
-    """Whose doing it is."""
+    """The segment that did it."""
     first: int
     end: int
     pieces: tuple[ast.AST, ...]
-    """The pieces of the text that were run for it."""
+    """The syntax nodes that ran."""
     is_own: bool = False
-    """Whether it is what a compound segment did besides its parts."""
+    """Whether a compound segment did it, outside its children."""
 
     @property
     def is_choice(self) -> bool:
-        """Whether it chose what was done next: a test, the items of a loop, what is matched."""
+        """Whether it decided what ran next: a test, the items of a loop, a pattern."""
         if self.segment.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
             return True
-        return self.is_own and any(isinstance(each, ast.pattern) for each in self.pieces)
+        return self.is_own and any(isinstance(piece, ast.pattern) for piece in self.pieces)
 
 
 class Actions:
-    """All actions of a call, and how segments lie in each other."""
+    """All actions of a call, and how its segments are nested."""
 
-    def __init__(self, whole: Segment, told: StepLog, body: FunctionBody):
-        self._told, self._body = told, body
+    def __init__(self, whole: Segment, log: StepLog, body: FunctionBody):
+        self._log, self._body = log, body
         self._named: dict[tuple[int, ...], Names] = {}
         self.parents: Mapping[int, Segment] = {
-            id(child): each for each in _all_below(whole) for child in each.children
+            id(child): segment for segment in _all_below(whole) for child in segment.children
         }
         self.in_time = list(self._of(whole))
 
     def above(self, segment: Segment) -> Iterator[Segment]:
-        """The segments that one lies in, the nearest first."""
-        found = self.parents.get(id(segment))
-        while found is not None:
-            yield found
-            found = self.parents.get(id(found))
+        """The segments around one, the nearest first."""
+        parent = self.parents.get(id(segment))
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(id(parent))
 
     def node(self, segment: Segment) -> ast.stmt | None:
-        """The statement that a segment is a part of; None for the call itself."""
+        """The statement that a segment belongs to; None for the call itself."""
         return self._body.statements[segment.number].node if segment.number >= 0 else None
 
     def bound(self, action: Action) -> Names:
-        """The names that were bound by it for certain, as the text says."""
+        """The names that an action certainly bound."""
         if action.segment.ending is SegmentEnding.RAISE and not action.is_own:
             return NONE
         found = NONE
@@ -77,15 +77,15 @@ class Actions:
         return found
 
     def named(self, action: Action) -> Names:
-        """The names that it may have bound, as the text says."""
+        """The names that an action may have bound."""
         key = tuple(map(id, action.pieces))
         if key not in self._named:
             self._named[key] = names_written(action.pieces)
         return self._named[key]
 
     def changed(self, action: Action) -> Names:
-        """The variables that are not what they were."""
-        states = self._told.states
+        """The variables whose values differ before and after an action."""
+        states = self._log.states
         before, after = states[action.first], states[action.end]
         if before is after:
             return NONE
@@ -94,8 +94,8 @@ class Actions:
         return frozenset(found) - self._of_next_round(action)
 
     def _of_next_round(self, action: Action) -> Names:
-        """The item of a round that had begun when the state after an action was told."""
-        kind, number = self._told.events[action.end][:2]
+        """The loop variables of the next round, which may be bound when the state is logged."""
+        kind, number = self._log.events[action.end][:2]
         if kind != "round" or action.is_own:
             return NONE
         return names_written([getattr(self._body.statements[number].node, "target", ast.Pass())])
@@ -103,16 +103,16 @@ class Actions:
     def _of(self, whole: Segment) -> Iterator[Action]:
         pending: list[Segment | Action] = [whole]
         while pending:
-            each = pending.pop()
-            if isinstance(each, Action):
-                yield each
-            elif each.children:
-                pending += reversed(list(self._with_own(each)))
-            elif each.number >= 0:
-                yield Action(each, each.first, each.end, self._pieces(each))
+            entry = pending.pop()
+            if isinstance(entry, Action):
+                yield entry
+            elif entry.children:
+                pending += reversed(list(self._with_own(entry)))
+            elif entry.number >= 0:
+                yield Action(entry, entry.first, entry.end, self._pieces(entry))
 
     def _with_own(self, segment: Segment) -> Iterator[Segment | Action]:
-        """The parts of a segment and what it did before, between and after them."""
+        """The children of a segment and what it did before, between and after them."""
         last = segment.first
         for child in segment.children:
             yield from self._between(segment, child, last, child.first)
@@ -140,39 +140,41 @@ class Actions:
 
 
 def _own_pieces(node: ast.stmt | None, is_end: bool) -> tuple[ast.AST, ...]:
-    """What a compound statement runs besides its blocks."""
+    """What a compound statement runs outside its blocks."""
     match node:
         case ast.With() | ast.AsyncWith():
             return () if is_end else tuple(node.items)
         case ast.Match() if not is_end:
-            guards = (each.guard for each in node.cases if each.guard is not None)
-            return (node.subject, *guards, *(each.pattern for each in node.cases))
+            guards = (case.guard for case in node.cases if case.guard is not None)
+            return (node.subject, *guards, *(case.pattern for case in node.cases))
         case ast.Try() | ast.TryStar():
-            return tuple(each.type for each in node.handlers if each.type is not None)
+            return tuple(handler.type for handler in node.handlers if handler.type is not None)
     return ()
 
 
 def _all_below(whole: Segment) -> Iterator[Segment]:
     pending = [whole]
     while pending:
-        each = pending.pop()
-        yield each
-        pending += each.children
+        segment = pending.pop()
+        yield segment
+        pending += segment.children
 
 
 def touched(node: ast.AST) -> Names:
-    """The names that a piece of text may change as it stands: it binds them, stores into them, or
-    calls their methods."""
-    found = set(names_written([node]))
-    for each in ast.walk(node):
-        is_store = isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(
-            each.ctx, ast.Load
-        )
-        target = each.func if isinstance(each, ast.Call) else each if is_store else None
+    """The names that some code may change: it binds them, stores into them, or calls their
+    methods."""
+    names = set(names_written([node]))
+    for below in ast.walk(node):
+        target = below.func if isinstance(below, ast.Call) else below if _is_store(below) else None
         base = None if target is None else base_of(target)
         if base is not None and not isinstance(target, ast.Name):
-            found.add(base)
-    return frozenset(found)
+            names.add(base)
+    return frozenset(names)
+
+
+def _is_store(node: ast.AST) -> bool:
+    """Whether an attribute or item is set or deleted."""
+    return isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
 
 
 def base_of(node: ast.AST) -> str | None:
@@ -183,36 +185,28 @@ def base_of(node: ast.AST) -> str | None:
 
 
 def mentioned(node: ast.AST) -> Names:
-    """All names in a piece of text."""
+    """All names in some code."""
     return names_read([node]) | names_written([node])
 
 
 def may_write(pieces: tuple[ast.AST, ...]) -> bool:
-    """Whether something that no variable is bound to anew may be changed."""
-    for piece in pieces:
-        if isinstance(piece, ast.withitem):
-            return True
-        for each in ast.walk(piece):
-            is_store = isinstance(each, ast.Attribute | ast.Subscript) and not isinstance(
-                each.ctx, ast.Load
-            )
-            if is_store or isinstance(each, _HEAP_WRITES):
-                return True
-    return False
+    """Whether some code may change an object without binding a variable."""
+    nodes = [node for piece in pieces for node in ast.walk(piece)]
+    return any(_is_store(node) or isinstance(node, (*_HEAP_WRITES, ast.withitem)) for node in nodes)
 
 
 def jumps(node: ast.AST) -> frozenset[type[ast.stmt]]:
-    """The ways in which a statement may lead elsewhere than to what follows it."""
-    found: set[type[ast.stmt]] = set()
+    """How a statement may jump elsewhere than to what follows it."""
+    kinds: set[type[ast.stmt]] = set()
     pending: list[tuple[ast.AST, bool]] = [(node, False)]
     while pending:
-        each, in_loop = pending.pop()
-        if isinstance(each, DEFINITIONS):
+        below, in_loop = pending.pop()
+        if isinstance(below, DEFINITIONS):
             continue
-        if isinstance(each, ast.Return | ast.Raise | ast.Assert):
-            found.add(ast.Return)
-        elif isinstance(each, ast.Break | ast.Continue) and not in_loop:
-            found.add(type(each))
-        is_loop = isinstance(each, ast.For | ast.AsyncFor | ast.While)
-        pending += [(child, in_loop or is_loop) for child in ast.iter_child_nodes(each)]
-    return frozenset(found)
+        if isinstance(below, ast.Return | ast.Raise | ast.Assert):
+            kinds.add(ast.Return)
+        elif isinstance(below, ast.Break | ast.Continue) and not in_loop:
+            kinds.add(type(below))
+        is_loop = isinstance(below, ast.For | ast.AsyncFor | ast.While)
+        pending += [(child, in_loop or is_loop) for child in ast.iter_child_nodes(below)]
+    return frozenset(kinds)

@@ -38,9 +38,9 @@ class Assignment:
 class AssignmentHistory:
     """Of one call, how parts of its variables came to be."""
 
-    def __init__(self, told: StepLog, actions: Actions):
-        self._told, self._actions = told, actions
-        self._seen = KnownParts(told)
+    def __init__(self, log: StepLog, actions: Actions):
+        self._log, self._actions = log, actions
+        self._seen = KnownParts(log)
 
     def settings(self, part: VariablePart, place: int) -> Iterator[Assignment]:
         """Who set a part that was there at an event, who set what that was a copy of, and so on."""
@@ -66,7 +66,7 @@ class AssignmentHistory:
 
     def _stored(self, action: Action) -> Iterator[VariablePart | None]:
         """The parts that an assignment stores to."""
-        key = self._seen.key(self._told.states[action.first])
+        key = self._seen.key(self._log.states[action.first])
         for piece in action.pieces:
             targets: list[ast.expr] = []
             if isinstance(piece, ast.Assign):
@@ -89,18 +89,18 @@ class AssignmentHistory:
     def worked_out(self, action: Action, part: VariablePart) -> ast.expr | None:
         """The expression that an action, which set a part, put there, if it is only that."""
         put = self._put(action, part)
-        key = self._seen.key(self._told.states[action.first])
+        key = self._seen.key(self._log.states[action.first])
         return None if put is None else put.opened(key).expression
 
     def adds_to(self, action: Action, part: VariablePart) -> bool:
         """Whether an action made a part of what that was before: `total += price`."""
-        if any(isinstance(each, ast.AugAssign) for each in action.pieces):
+        if any(isinstance(piece, ast.AugAssign) for piece in action.pieces):
             return part.name in touched(action.pieces[0])
         put = self._put(action, part)
         return put is not None and part.name in names(put.expression)
 
     def _put(self, action: Action, part: VariablePart) -> ExpressionPart | None:
-        before = self._told.states[action.first]
+        before = self._log.states[action.first]
         key = self._seen.key(before)
         node = self._actions.node(action.segment)
         if action.is_own and isinstance(node, ast.For):
@@ -108,37 +108,37 @@ class AssignmentHistory:
         if action.is_own or not action.pieces:
             return None
         old = before.get(part.name)
-        held = None if old is None else self._told.value(old)
+        held = None if old is None else self._log.value(old)
         return part_put_by(action.pieces[0], part, held, key)
 
     def keys(self, action: Action) -> Names:
         """The variables that an action uses to choose a part: `i` in `xs[i]`."""
         indices = (
-            each.slice
+            node.slice
             for piece in action.pieces
-            for each in ast.walk(piece)
-            if isinstance(each, ast.Subscript)
+            for node in ast.walk(piece)
+            if isinstance(node, ast.Subscript)
         )
-        return NONE.union(*(names(each) for each in indices))
+        return NONE.union(*(names(index) for index in indices))
 
     def source(self, action: Action, put: ExpressionPart) -> VariablePart | None:
         """The part of a variable that a part of what an expression came to is a copy of."""
-        state = self._told.states[action.first]
+        state = self._log.states[action.first]
         found = put.source(self._seen.key(state))
         return found if found is not None and self._seen.text(state, found) is not None else None
 
     def _told_round(self, action: Action) -> int:
         rounds = (
-            each.round
-            for each in action.segment.children
-            if each.kind is SegmentKind.ROUND and each.first == action.end
+            child.round
+            for child in action.segment.children
+            if child.kind is SegmentKind.ROUND and child.first == action.end
         )
         return next(rounds, 0)
 
     def _states(self, action: Action) -> tuple[State, State]:
-        return self._told.states[action.first], self._told.states[action.end]
+        return self._log.states[action.first], self._log.states[action.end]
 
 
 def names(node: ast.AST) -> Names:
     """The variables in an expression."""
-    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return frozenset(below.id for below in ast.walk(node) if isinstance(below, ast.Name))

@@ -31,8 +31,8 @@ Named = Callable[[str], str | None]
 class KnownParts:
     """What is known of parts of variables."""
 
-    def __init__(self, told: StepLog):
-        self._told = told
+    def __init__(self, log: StepLog):
+        self._log = log
 
     def text(self, state: State, part: VariablePart) -> str | None:
         """How a part is written; None if it is not there, or not known."""
@@ -45,14 +45,14 @@ class KnownParts:
         if number is None:
             return None
         try:
-            return self._told.value(number).part(part.steps)
+            return self._log.value(number).part(part.steps)
         except UsageError:
             return None
 
     def is_known(self, state: State, part: VariablePart) -> bool:
         """Whether it is known what a part was, or that there was none."""
         number = state.get(part.name)
-        value = None if number is None else self._told.value(number)
+        value = None if number is None else self._log.value(number)
         for step in part.steps:
             if value is None:
                 return True
@@ -129,8 +129,8 @@ def part_put_by(
     """What a statement put where a part of a variable is. `before`: the variable as it was."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            found = [_unpacked(each, value, part, key) for each in targets]
-            return next((each for each in found if each is not None), None)
+            found = [_unpacked(target, value, part, key) for target in targets]
+            return next((match for match in found if match is not None), None)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             return _unpacked(target, value, part, key)
         case ast.Expr(
@@ -203,4 +203,4 @@ def _place(steps: Steps) -> int | None:
 
 
 def _is_starred(items: list[ast.expr]) -> bool:
-    return any(isinstance(each, ast.Starred) for each in items)
+    return any(isinstance(item, ast.Starred) for item in items)

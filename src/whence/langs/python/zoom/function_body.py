@@ -1,7 +1,7 @@
-"""The body of one function as its text says it: statements with numbers, blocks and places.
+"""The body of one function with its statements and expressions numbered.
 
-Shared by the process of the program, which tells statements by their numbers, and by whoever reads
-what it told. Invariant: the same text gives the same numbers.
+The program's process logs statements by number, and the debugger reads that log. Invariant: the
+same text gives the same numbers.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ TEXTS: tuple[type, ...] = (ast.JoinedStr, *filter(None, [getattr(ast, "TemplateS
 _UNSEEN = (
     *DEFINITIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS,
 )  # fmt: skip
-"""What is one value for its statement: what happens inside of it is not told."""
+"""Expressions of which only the final value is logged."""
 
 
 class CannotZoom(Exception):
-    """Why there is no body to look into."""
+    """There is no body whose steps could be searched; says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedStatement:
-    """A statement of the body itself, not of a function in it."""
+    """A statement of the body itself, not of a nested function."""
 
     number: int
     node: ast.stmt
     parent: int
-    """The statement that it stands in, or -1."""
+    """The number of the statement around it, or -1."""
     block: str
-    """Which block of that one: `body`, `orelse`, `handler`, `finalbody`."""
+    """The block of that statement: `body`, `orelse`, `handler` or `finalbody`."""
 
 
 @dataclass
 class FunctionBody:
-    """All statements of a body and the expressions whose values are told, by their numbers."""
+    """The statements of a body and the expressions whose values are logged, by number."""
 
     owner: FunctionNode | ast.Module
     text: str
@@ -69,7 +69,7 @@ class FunctionBody:
 
     @property
     def is_module(self) -> bool:
-        """Whether it is that of a module, whose variables are global."""
+        """Whether it is the body of a module, whose variables are global."""
         return isinstance(self.owner, ast.Module)
 
     def source(self, node: ast.expr | ast.stmt) -> str:
@@ -77,7 +77,7 @@ class FunctionBody:
         return ast.get_source_segment(self.text, node) or ast.unparse(node)
 
     def head(self, node: ast.stmt) -> str:
-        """The text of a statement without what stands in its blocks, on one line."""
+        """The text of a statement without its blocks, on one line."""
         if id(node) not in self._heads:
             self._heads[id(node)] = self._head(node)
         return self._heads[id(node)]
@@ -97,7 +97,7 @@ class FunctionBody:
         return text.partition(":  #")[0].removesuffix(":")
 
     def _closing(self, line: int, column: int) -> bytes:
-        """The brackets that are closed between the end of an expression and the colon."""
+        """The brackets that close between the end of an expression and the colon."""
         found = b""
         rest = self._lines[line - 1][column:]
         while b":" not in rest.partition(b"#")[0] and line < len(self._lines):
@@ -108,12 +108,12 @@ class FunctionBody:
 
     @cached_property
     def _lines(self) -> list[bytes]:
-        """The lines of the text, in which places are counted in bytes."""
+        """The lines of the text as bytes, since `ast` counts columns in bytes."""
         return [line.encode() for line in self.text.split("\n")]
 
 
 def _header_end(node: ast.stmt) -> tuple[int, int] | None:
-    """Where the expression ends that a compound statement begins with, if it is only one."""
+    """Where the header expression of a compound statement ends, if it has just one."""
     match node:
         case ast.If(test=header) | ast.While(test=header) | ast.Match(subject=header):
             pass
@@ -144,7 +144,7 @@ def blocks_of(node: ast.stmt) -> Iterator[tuple[str, list[ast.stmt]]]:
 
 
 def expressions_of(node: ast.stmt) -> list[ast.expr]:
-    """The expressions that a statement itself works out, in the order in which it does."""
+    """The expressions that a statement itself evaluates, in order of evaluation."""
     match node:
         case ast.Assign() | ast.AugAssign():
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -158,18 +158,18 @@ def expressions_of(node: ast.stmt) -> list[ast.expr]:
         case ast.Assert() | ast.If() | ast.While():
             return [node.test]
         case ast.Raise():
-            return [each for each in (node.exc, node.cause) if each is not None]
+            return [value for value in (node.exc, node.cause) if value is not None]
         case ast.For() | ast.AsyncFor():
             return [node.iter]
         case ast.With() | ast.AsyncWith():
-            return [each.context_expr for each in node.items]
+            return [item.context_expr for item in node.items]
         case ast.Match():
-            return [node.subject, *(each.guard for each in node.cases if each.guard is not None)]
+            return [node.subject, *(case.guard for case in node.cases if case.guard is not None)]
     return []
 
 
 def logged_parts(expression: ast.expr) -> Iterator[ast.expr]:
-    """The parts of an expression whose values are told, the outer one after what it is made of."""
+    """The parts of an expression whose values are logged, inner ones first."""
     for child in _inner(expression):
         yield from logged_parts(child)
     if is_logged(expression):
@@ -180,7 +180,7 @@ def _inner(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, _UNSEEN):
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        # The method itself is no value that anybody wants to see.
+        # Nobody wants to see the bound method.
         yield node.func.value
         rest: list[ast.AST] = [*node.args, *node.keywords]
     elif isinstance(node, ast.Call):
@@ -195,10 +195,8 @@ def _inner(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def is_logged(node: ast.expr) -> bool:
-    """Whether the value of an expression is told: names are known, constants speak for themselves.
-
-    A yield is told in its own way.
-    """
+    """Whether the value of an expression is logged. Names are part of the state, constants are
+    obvious, and a yield is an event of its own."""
     if isinstance(node, ast.Attribute | ast.Subscript):
         return isinstance(node.ctx, ast.Load)
     if isinstance(node, ast.Call):
@@ -213,13 +211,13 @@ def is_logged(node: ast.expr) -> bool:
 
 
 def find_body(text: str, first_line: int, qualname: str) -> FunctionBody:
-    """The body of the function of this name that begins in this line."""
+    """The body of the function with this name and first line."""
     tree = ast.parse(text)
     return FunctionBody(find_function(tree, first_line, qualname), text)
 
 
 def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionNode | ast.Module:
-    """The function with this name that begins in this line, or the module itself."""
+    """The function with this name and first line, or the module itself."""
     if qualname == MODULE:
         return tree
     found = [

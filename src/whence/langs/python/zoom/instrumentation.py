@@ -1,11 +1,11 @@
-"""Rewrites one function so that the wanted call of it tells what its statements do.
+"""Rewrites one function so that the target call logs what its statements do.
 
-The function gets a second body beside its own, which only the wanted call runs: every other call
-runs what it always did. Names of what the second body calls begin with `@`, so that they clash with
-nothing. A module is run once, so it has only the second one.
+The function gets a second, instrumented body that only the target call runs; every other call runs
+the original one. The hooks that it calls have names that begin with `@`, which no program can use.
+A module runs once, so it has only the instrumented body.
 
-Invariant: the second body does what the first one does, in the same order and from the same frame;
-what it tells of is told, never asked: no method of a value is called.
+Invariant: the instrumented body does what the original does, in the same order and from the same
+frame, and calls no method of a value to log it.
 """
 
 from __future__ import annotations
@@ -31,55 +31,51 @@ ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAIS
         "caught", "raised", "left",
     )
 )  # fmt: skip
-"""The names of what the second body calls."""
+"""The names of the hooks that the instrumented body calls."""
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
 def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
-    """The code of a module in which one function can tell what it does."""
+    """The code of a module in which one function can log its steps."""
     tree = parse_quietly(source)
     owner = find_function(tree, first_line, qualname)
-    plain = copy.deepcopy(owner)
+    original = copy.deepcopy(owner)
     body = FunctionBody(owner, "")
-    telling = _Telling(body)
+    instrumenter = _Instrumenter(body)
     if isinstance(owner, ast.Module):
         first = _docstring_and_futures(owner.body)
-        owner.body = [*owner.body[:first], *_watched(telling.block(owner.body[first:]))]
+        owner.body = [*owner.body[:first], *_watch_ending(instrumenter.block(owner.body[first:]))]
         owner.body.insert(first, ast.Expr(_call(ENTER)))
     else:
-        _make_dual(owner, plain, telling)
+        _make_dual(owner, original, instrumenter)
     return compile_quietly(ast.fix_missing_locations(tree), file)
 
 
-def _make_dual(owner: FunctionNode, plain: Any, telling: _Telling) -> None:
-    """Documentation and declarations stand before both bodies, which are the same for both."""
+def _make_dual(
+    owner: FunctionNode, original: FunctionNode | ast.Module, instrumenter: _Instrumenter
+) -> None:
+    """Gives the function both bodies. The docstring and declarations stand before them."""
     documented = 1 if ast.get_docstring(owner, clean=False) is not None else 0
-    before = owner.body[:documented]
-    told = telling.block(owner.body[documented:])
     declared: list[ast.stmt] = []
-    usual = _without_declarations(plain.body[documented:], declared)
-    told = _without_declarations(told, [])
-    if not usual:
-        usual = [ast.Pass()]
-    choice = ast.If(_call(ENTER), _watched(told), usual)
+    usual = _without_declarations(original.body[documented:], declared) or [ast.Pass()]
+    logged = _without_declarations(instrumenter.block(owner.body[documented:]), [])
+    choice = ast.If(_call(ENTER), _watch_ending(logged), usual)
     ast.copy_location(choice, owner.body[0])
-    owner.body = [*before, *declared, choice]
+    owner.body = [*owner.body[:documented], *declared, choice]
 
 
-def _watched(told: list[ast.stmt]) -> list[ast.stmt]:
-    """The body with an eye on how it ends."""
-    if not told:
-        told = [ast.Pass()]
-    ended = ast.ExceptHandler(None, None, [ast.Expr(_call(RAISED)), ast.Raise()])
-    watched = ast.Try(told, [ended], [], [ast.Expr(_call(LEFT))])
-    last = told[-1]
-    for part in ast.walk(ended):
-        ast.copy_location(part, last)
-    return [ast.copy_location(watched, told[0])]
+def _watch_ending(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body inside a `try` that logs how it ends."""
+    body = body or [ast.Pass()]
+    raised = ast.ExceptHandler(None, None, [ast.Expr(_call(RAISED)), ast.Raise()])
+    whole = ast.Try(body, [raised], [], [ast.Expr(_call(LEFT))])
+    for part in ast.walk(raised):
+        ast.copy_location(part, body[-1])
+    return [ast.copy_location(whole, body[0])]
 
 
 class _Declarations(ast.NodeTransformer):
-    """Takes `global` and `nonlocal` out of a body: they may not come after a use."""
+    """Moves `global` and `nonlocal` out of a body, since they must precede every use."""
 
     def __init__(self, found: list[ast.stmt]):
         self._found = found
@@ -106,54 +102,56 @@ class _Declarations(ast.NodeTransformer):
 
 
 def _without_declarations(block: list[ast.stmt], found: list[ast.stmt]) -> list[ast.stmt]:
-    taken = _Declarations(found)
-    return [taken.visit(each) for each in block]
+    transformer = _Declarations(found)
+    return [transformer.visit(statement) for statement in block]
 
 
 def _docstring_and_futures(body: list[ast.stmt]) -> int:
-    """How many statements have to stay at the beginning of a module."""
+    """The number of statements that must stay at the beginning of a module."""
     count = 0
-    for place, each in enumerate(body):
-        is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
-        if (place == 0 and is_text) or (
-            isinstance(each, ast.ImportFrom) and each.module == "__future__"
+    for index, statement in enumerate(body):
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if (index == 0 and is_text) or (
+            isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         ):
-            count = place + 1
+            count = index + 1
         else:
             break
     return count
 
 
-class _Telling:
-    """Puts what tells into statements."""
+class _Instrumenter:
+    """Adds hooks to statements."""
 
     def __init__(self, body: FunctionBody):
-        self._numbers = {id(each.node): each.number for each in body.statements}
-        self._parts = _Parts({id(each): number for number, each in enumerate(body.expressions)})
+        self._numbers = {id(statement.node): statement.number for statement in body.statements}
+        self._parts = _Parts(
+            {id(expression): number for number, expression in enumerate(body.expressions)}
+        )
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements, each with what tells that it begins and that it is done."""
+        """The statements, each between hooks that log its beginning and its end."""
         out: list[ast.stmt] = []
         for node in statements:
             if isinstance(node, ast.Global | ast.Nonlocal):
-                out.append(node)  # it is for the compiler: nothing happens there
+                out.append(node)  # a directive to the compiler, not a step
                 continue
             number = self._numbers[id(node)]
-            out.append(_stated(node, AT, number))
+            out.append(_hook_statement(node, AT, number))
             out.append(self._statement(node, number))
             if not isinstance(node, _JUMPS):
-                out.append(_stated(node, DONE, number))
+                out.append(_hook_statement(node, DONE, number))
         return out
 
     def _statement(self, node: ast.stmt, number: int) -> ast.stmt:
         match node:
             case ast.Return():
-                node.value = _told(RETURNED, number, self._expression(node.value))
+                node.value = _logged(RETURNED, number, self._expression(node.value))
             case ast.If() | ast.While():
-                node.test = _told(TEST, number, self._expression(node.test))
+                node.test = _logged(TEST, number, self._expression(node.test))
                 self._blocks(node, number)
             case ast.For() | ast.AsyncFor():
-                node.iter = _told(ITEMS, number, self._expression(node.iter))
+                node.iter = _logged(ITEMS, number, self._expression(node.iter))
                 self._blocks(node, number)
             case ast.With() | ast.AsyncWith():
                 for item in node.items:
@@ -169,14 +167,14 @@ class _Telling:
                 self._try(node, number)
             case ast.Assign():
                 node.value = self._expression(node.value)
-                node.targets = [self._expression(each) for each in node.targets]
+                node.targets = [self._expression(target) for target in node.targets]
             case ast.AugAssign() | ast.AnnAssign() if node.value is not None:
                 node.value = self._expression(node.value)
                 node.target = self._expression(node.target)
             case ast.Expr():
                 node.value = self._expression(node.value)
             case ast.Delete():
-                node.targets = [self._expression(each) for each in node.targets]
+                node.targets = [self._expression(target) for target in node.targets]
             case ast.Assert():
                 node.test = self._expression(node.test)
             case ast.Raise():
@@ -185,18 +183,18 @@ class _Telling:
         return node
 
     def _blocks(self, node: Any, number: int) -> None:
-        begun = [] if isinstance(node, ast.If) else [_stated(node.body[0], ROUND, number)]
+        begun = [] if isinstance(node, ast.If) else [_hook_statement(node.body[0], ROUND, number)]
         node.body = [*begun, *self.block(node.body)]
         node.orelse = self.block(node.orelse)
 
     def _try(self, node: ast.Try | ast.TryStar, number: int) -> None:
         node.body = self.block(node.body)
         for handler in node.handlers:
-            caught = _stated(handler.body[0], CAUGHT, number)
+            caught = _hook_statement(handler.body[0], CAUGHT, number)
             handler.body = [caught, *self.block(handler.body)]
         node.orelse = self.block(node.orelse)
         if node.finalbody:
-            caught = _stated(node.finalbody[0], CAUGHT, number)
+            caught = _hook_statement(node.finalbody[0], CAUGHT, number)
             node.finalbody = [caught, *self.block(node.finalbody)]
 
     def _expression(self, node: ast.expr | None) -> Any:
@@ -204,25 +202,25 @@ class _Telling:
 
 
 class _Parts(ast.NodeTransformer):
-    """Puts what tells around the parts of an expression."""
+    """Wraps parts of an expression in hooks."""
 
     def __init__(self, numbers: dict[int, int]):
         self._numbers = numbers
 
     def visit(self, node: ast.AST) -> Any:
-        """The expression, told of if it has a number."""
+        """The expression, in a hook if it has a number."""
         number = self._numbers.get(id(node))
         if isinstance(node, ast.Yield):
             value = ast.Constant(None) if node.value is None else self.visit(node.value)
-            given = _placed(_call(YIELDED, value), node)
-            return _placed(_call(SENT, ast.Yield(given)), node)
+            yielded = _at_location_of(_call(YIELDED, value), node)
+            return _at_location_of(_call(SENT, ast.Yield(yielded)), node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             node.func.value = self.visit(node.func.value)
-            node.args = [self.visit(each) for each in node.args]
-            node.keywords = [self.visit(each) for each in node.keywords]
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
         elif isinstance(node, ast.Call):
-            node.args = [self.visit(each) for each in node.args]
-            node.keywords = [self.visit(each) for each in node.keywords]
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
         elif not isinstance(
             node,
             (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
@@ -230,25 +228,25 @@ class _Parts(ast.NodeTransformer):
             self.generic_visit(node)
         if number is None or not (isinstance(node, ast.expr) and is_logged(node)):
             return node
-        return _placed(_call(PART, ast.Constant(number), node), node)
+        return _at_location_of(_call(PART, ast.Constant(number), node), node)
 
 
-def _call(name: str, *given: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(given), [])
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _told(name: str, number: int, value: ast.expr) -> ast.expr:
-    return _placed(_call(name, ast.Constant(number), value), value)
+def _logged(name: str, number: int, value: ast.expr) -> ast.expr:
+    return _at_location_of(_call(name, ast.Constant(number), value), value)
 
 
-def _stated(place: ast.stmt, name: str, number: int) -> ast.stmt:
-    """Something told, in the first line of a statement."""
-    said = ast.Expr(_call(name, ast.Constant(number)))
-    said.lineno = said.end_lineno = place.lineno
-    said.col_offset = said.end_col_offset = place.col_offset
-    return ast.fix_missing_locations(said)
+def _hook_statement(node: ast.stmt, name: str, number: int) -> ast.stmt:
+    """A call of a hook, located at the first character of a statement."""
+    statement = ast.Expr(_call(name, ast.Constant(number)))
+    statement.lineno = statement.end_lineno = node.lineno
+    statement.col_offset = statement.end_col_offset = node.col_offset
+    return ast.fix_missing_locations(statement)
 
 
-def _placed(made: ast.expr, node: ast.AST) -> ast.expr:
-    """What is made of an expression, where that stands; what is in it has its own place."""
+def _at_location_of(made: ast.expr, node: ast.AST) -> ast.expr:
+    """The new expression with the location of the one that it replaces."""
     return ast.fix_missing_locations(ast.copy_location(made, node))

@@ -76,9 +76,9 @@ class Segment:
 class _SegmentReader:
     """Reads events as the structure of the text says they come."""
 
-    def __init__(self, told: StepLog, body: FunctionBody):
-        self._told = told
-        self._events = told.events
+    def __init__(self, log: StepLog, body: FunctionBody):
+        self._log = log
+        self._events = log.events
         self._body = body
         self._place = 0
         self._rounds: list[int] = []
@@ -95,7 +95,7 @@ class _SegmentReader:
             raise CannotZoom("what it told does not fit its text")
         whole.end = len(self._events) - 1
         self._end(whole)
-        if self._told.is_cut:
+        if self._log.is_cut:
             whole.ending = SegmentEnding.CUT
         return whole
 
@@ -132,7 +132,7 @@ class _SegmentReader:
             while self._is_inside(number):
                 segment.children += self._block(number)
                 self._own(segment)
-        segment.end = self._told.after(self._place)
+        segment.end = self._log.after(self._place)
         if self._kind() == "done" and self._number() == number:
             self._place += 1
             return segment
@@ -141,7 +141,7 @@ class _SegmentReader:
         if isinstance(node, ast.Break | ast.Continue):
             segment.end = segment.first  # before the next round has begun
         elif isinstance(node, ast.Return) and segment.ending is SegmentEnding.RETURN:
-            segment.end = self._told.before(self._place)
+            segment.end = self._log.before(self._place)
         return segment
 
     def _is_inside(self, number: int) -> bool:
@@ -167,7 +167,7 @@ class _SegmentReader:
     def _leaf(self, what: SegmentKind, above: Segment) -> None:
         """The test of a branch or loop, or the items of one: what was told since it began."""
         event = self._events[self._place]
-        first = self._told.after(above.children[-1].end if above.children else above.first)
+        first = self._log.after(above.children[-1].end if above.children else above.first)
         leaf = Segment(what, above.number, first, rounds=list(above.rounds))
         leaf.value, leaf.parts = event[2], self._parts
         self._parts = []
@@ -224,24 +224,24 @@ class _SegmentReader:
         above.children.append(one)
 
     def _close(self, chain: list[Segment], count: int) -> None:
-        end = self._told.after(self._place)
+        end = self._log.after(self._place)
         last = chain[-1]
         if len(chain) > 1 and len(last.children) == 1 and last.children[0].kind is SegmentKind.TEST:
             # Only the test that ended the loop is left of it.
             chain.pop()
             chain[-1].children[-1] = last.children[0]
-        for place, each in enumerate(chain):
-            each.end = end
-            each.last_round = count
+        for place, segment in enumerate(chain):
+            segment.end = end
+            segment.last_round = count
             if place:
-                each.round = place + 1
+                segment.round = place + 1
         is_cut = self._place >= len(self._events)
-        for each in reversed(chain):
-            self._end(each)
-            if is_cut and each.ending is None:
-                each.ending = SegmentEnding.CUT
-            if each.ending is SegmentEnding.BREAK:
-                each.ending = None
+        for segment in reversed(chain):
+            self._end(segment)
+            if is_cut and segment.ending is None:
+                segment.ending = SegmentEnding.CUT
+            if segment.ending is SegmentEnding.BREAK:
+                segment.ending = None
 
     def _end(self, segment: Segment) -> None:
         """A segment that did not end by itself ended as the last jump in it did.
@@ -250,7 +250,9 @@ class _SegmentReader:
         """
         if segment.ending is not None:
             return
-        jump = next((each for each in reversed(segment.children) if each.ending is not None), None)
+        jump = next(
+            (child for child in reversed(segment.children) if child.ending is not None), None
+        )
         if jump is not None:
             segment.ending, segment.value = jump.ending, jump.value
 
@@ -287,9 +289,9 @@ class _SegmentReader:
         return None if event[2] is None else int(event[2])
 
 
-def read_segments(told: StepLog, body: FunctionBody) -> Segment:
+def read_segments(log: StepLog, body: FunctionBody) -> Segment:
     """What a call did, with its stretches of statements halved."""
-    reader = _SegmentReader(told, body)
+    reader = _SegmentReader(log, body)
     whole = reader.call()
     _halve(whole, body)
     return whole
@@ -311,14 +313,14 @@ def _halves(children: list[Segment], body: FunctionBody) -> list[Segment]:
         return body.statements[each.number].block
 
     blocks = [list(found) for _, found in groupby(children, block)]
-    if len(blocks) > 1 and all(each.kind is SegmentKind.STATEMENT for each in children):
+    if len(blocks) > 1 and all(child.kind is SegmentKind.STATEMENT for child in children):
         # Those of a handler do not follow those that it is a handler for.
-        return [_stretch(each) for each in blocks]
-    before = [each for each in children if each.kind is not SegmentKind.STATEMENT]
-    statements = [each for each in children if each.kind is SegmentKind.STATEMENT]
+        return [_stretch(block) for block in blocks]
+    before = [child for child in children if child.kind is not SegmentKind.STATEMENT]
+    statements = [child for child in children if child.kind is SegmentKind.STATEMENT]
     if len(statements) <= 2 or children != before + statements:
         return children
-    middle = _middle([max(1, each.end - each.first) for each in statements])
+    middle = _middle([max(1, statement.end - statement.first) for statement in statements])
     return [*before, _stretch(statements[:middle]), _stretch(statements[middle:])]
 
 

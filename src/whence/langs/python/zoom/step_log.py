@@ -1,8 +1,7 @@
-"""What one call told while it ran: events, the state at each of them, and values.
+"""Reads the log that one call wrote about its steps: events, the state at each, and values.
 
-Events come in the order of time. Those that tell the state have what changed since the last one,
-how many calls had begun by then, and how much was printed. Invariant: nothing here knows the text
-of the function.
+Events are in order of time. An event with a state holds what changed since the last one, how many
+calls had begun, and how many bytes were printed. This module does not know the function's text.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ State = Mapping[str, int]
 
 
 class _TypesAndNames:
-    """What the reader of values asks for."""
+    """The tables that `ValueReader` asks for."""
 
-    def __init__(self, told: Mapping[str, Any]):
-        self._names = told["names"]
-        self._types = [TypeEntry(*each) for each in told["types"]]
+    def __init__(self, log: Mapping[str, Any]):
+        self._names = log["names"]
+        self._types = [TypeEntry(*fields) for fields in log["types"]]
 
     def name(self, number: int) -> str:
         return str(self._names[number])
@@ -37,24 +36,24 @@ class _TypesAndNames:
 
 
 class StepLog:
-    """The events of a call, with the state at each and the values, read when they are looked at."""
+    """The events of a call with the state at each. Values are decoded on demand."""
 
-    def __init__(self, told: Mapping[str, Any], printed: bytes = b""):
-        self._tables: Any = _TypesAndNames(told)
-        self._values: Sequence[str] = told["values"]
+    def __init__(self, log: Mapping[str, Any], printed: bytes = b""):
+        self._tables: Any = _TypesAndNames(log)
+        self._values: Sequence[str] = log["values"]
         self._read: dict[int, Value] = {}
         self._twice: dict[int, frozenset[tuple[str, str]]] = {}
-        self.is_cut = told["why"] != "left"
-        """Whether the call had not ended with the last event."""
-        self.is_waiting = told["why"] == "waiting"
-        """Whether it never went on: a generator that was left."""
-        self.events: list[list[Any]] = told["events"]
+        self.is_cut = log["why"] != "left"
+        """Whether the call had not ended at the last event."""
+        self.is_waiting = log["why"] == "waiting"
+        """Whether it is a generator that was never resumed."""
+        self.events: list[list[Any]] = log["events"]
         self.states: list[State] = []
         self.calls: list[int] = []
         self._sizes: list[int] = []
         self._printed = printed
-        self._yields = [n for n, each in enumerate(self.events) if each[0] == "yield"]
-        self._follow([str(each) for each in told["variables"]])
+        self._yields = [n for n, event in enumerate(self.events) if event[0] == "yield"]
+        self._follow([str(name) for name in log["variables"]])
 
     def _follow(self, variables: Sequence[str]) -> None:
         state: dict[str, int] = {}
@@ -74,7 +73,7 @@ class StepLog:
             self._sizes.append(size)
 
     def value(self, number: int) -> Value:
-        """A value by its number, with each part in full wherever it occurs."""
+        """A value by number; a part that occurs twice is shown in full both times."""
         if number not in self._read:
             data = bytes.fromhex(self._values[number])
             identities = ValueIdentities()
@@ -85,37 +84,37 @@ class StepLog:
         return self._read[number]
 
     def twice(self, number: int) -> frozenset[tuple[str, str]]:
-        """The paths at which a list, dict or set of a value occurs once more, and where first."""
+        """Pairs of paths in a value that lead to the same list, dict or set."""
         self.value(number)
         return self._twice[number]
 
     def after(self, place: int) -> int:
-        """The first event from a place on that tells the state."""
+        """The first event with a state at or after an index."""
         while place < len(self.events) - 1 and len(self.events[place]) <= 3:
             place += 1
         return min(place, len(self.events) - 1)
 
     def before(self, place: int) -> int:
-        """The last event before a place that tells the state."""
+        """The last event with a state before an index."""
         place -= 1
         while place > 0 and len(self.events[place]) <= 3:
             place -= 1
         return place
 
     def yielded(self, first: int, end: int) -> list[int]:
-        """What was yielded between two events."""
-        stop = end + (end == len(self.events) - 1)  # it may wait where it told the last thing
+        """The numbers of the values that were yielded between two events."""
+        stop = end + (end == len(self.events) - 1)  # the last event may be a yield
         places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, stop)]
-        return [self.events[each][2] for each in places]
+        return [self.events[place][2] for place in places]
 
     def printed_from(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Which parts of the output were printed between two events: not what others printed
-        while a generator waited."""
+        """The byte ranges of the output that were printed between two events, without those that
+        others printed while a generator waited."""
         start, stop = self._sizes[first], self._sizes[end]
         if start == stop:
             return []
         places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
-        waited = [(self._sizes[each], self._sizes[each + 1]) for each in places]
+        waited = [(self._sizes[place], self._sizes[place + 1]) for place in places]
         begins = [start, *(resumed for _, resumed in waited)]
         ends = [*(left for left, _ in waited), stop]
         return [(low, high) for low, high in zip(begins, ends, strict=True) if low < high]
@@ -127,11 +126,11 @@ class StepLog:
 
 
 def _twice(value: Value) -> frozenset[tuple[str, str]]:
-    places: dict[int | None, str] = {}
-    found: set[tuple[str, str]] = set()
+    first_paths: dict[int | None, str] = {}
+    pairs: set[tuple[str, str]] = set()
     for steps, part in value.paths():
         if part.kind in _CONTAINERS and part.identity is not None:
-            places.setdefault(part.identity, "".join(steps))
-        elif part.kind is Kind.SHARED and part.identity in places:
-            found.add(("".join(steps), places[part.identity]))
-    return frozenset(found)
+            first_paths.setdefault(part.identity, "".join(steps))
+        elif part.kind is Kind.SHARED and part.identity in first_paths:
+            pairs.add(("".join(steps), first_paths[part.identity]))
+    return frozenset(pairs)

@@ -58,17 +58,17 @@ class StepProvenance:
 
     def __init__(
         self,
-        told: StepLog,
+        log: StepLog,
         body: FunctionBody,
         whole: Segment,
         source: StepSource,
         places: StepPlaces,
     ):
-        self._told, self._whole, self._source, self._places = told, whole, source, places
-        self._actions = Actions(whole, told, body)
-        self._histories = AssignmentHistory(told, self._actions)
+        self._log, self._whole, self._source, self._places = log, whole, source, places
+        self._actions = Actions(whole, log, body)
+        self._histories = AssignmentHistory(log, self._actions)
         self._slices = StepSlices(self._actions, StepVariables(body), self._histories)
-        self._ids = {id(each): places.first + n for n, each in enumerate(places.segments)}
+        self._ids = {id(segment): places.first + n for n, segment in enumerate(places.segments)}
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The step that set the marked part last."""
@@ -78,15 +78,15 @@ class StepProvenance:
         chain = [] if seed.action is None else [seed.action]
         if seed.part is not None:
             found = list(self._histories.settings(seed.part, seed.place))
-            chain += [each.action for each in found]
+            chain += [match.action for match in found]
             last = found[-1].copied if found else seed.part
             if last is not None:
                 return Origin(None, unknown=self._older(last))
         made = chain[-1]
         if seed.part is not None and self._histories.adds_to(made, found[-1].part):
-            return Origin(None, unknown=f"{_CHANGED} {self._source.label(made.segment)}")
-        nodes = tuple(self._ids[id(each.segment)] for each in reversed(chain))
-        where = self._source.place(made.segment)[1].location
+            return Origin(None, unknown=f"{_CHANGED} {self._source.labels.label(made.segment)}")
+        nodes = tuple(self._ids[id(action.segment)] for action in reversed(chain))
+        where = self._source.labels.rule(made.segment)[1].location
         return Origin(nodes[0], nodes, frozenset(nodes[1:]), where)
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
@@ -106,11 +106,11 @@ class StepProvenance:
     def _older(self, part: VariablePart) -> str:
         """Why nobody is known who set a part."""
         name = f"{part.name}{''.join(part.steps)}"
-        return f"{name}: {_BEGAN if part.name in self._told.states[0] else _UNSEEN}"
+        return f"{name}: {_BEGAN if part.name in self._log.states[0] else _UNSEEN}"
 
     def _nodes(self, seed: Seed, width: Width) -> frozenset[int]:
         own, holding = self._slices.slice(seed, width)
-        steps = {self._ids[id(each)] for each in holding if id(each) in self._ids}
+        steps = {self._ids[id(segment)] for segment in holding if id(segment) in self._ids}
         calls = {
             call
             for each in own
@@ -118,7 +118,9 @@ class StepProvenance:
             for call in self._places.calls.get(self._ids[id(each)], ())
         }
         rest = {
-            self._ids[id(each)] for each in self._places.segments if each.kind is SegmentKind.REST
+            self._ids[id(segment)]
+            for segment in self._places.segments
+            if segment.kind is SegmentKind.REST
         }
         return frozenset({self._places.call} | steps | calls | rest | self._places.others)
 
@@ -165,14 +167,14 @@ class StepProvenance:
     def _before(self, segment: Segment, name: str, steps: Path) -> Seed | str:
         if name == STILL_TO_COME:
             items = [
-                each
-                for each in self._actions.in_time
-                if each.segment.kind is SegmentKind.ITEMS
-                and each.segment.number == segment.number
-                and each.end <= segment.first
+                action
+                for action in self._actions.in_time
+                if action.segment.kind is SegmentKind.ITEMS
+                and action.segment.number == segment.number
+                and action.end <= segment.first
             ]
             return Seed(items[-1].end, action=items[-1]) if items else _UNSEEN
-        states = self._told.states
+        states = self._log.states
         # What should have been changed and was not is seen at the end.
         same = states[segment.first].get(name) == states[segment.end].get(name)
         return Seed(segment.end if same else segment.first, VariablePart(name, steps))
@@ -181,7 +183,7 @@ class StepProvenance:
         """What was returned or raised, or what a test came to."""
         ending = segment
         while segment.ending is not None:
-            inside = [each for each in ending.children if each.ending is segment.ending]
+            inside = [child for child in ending.children if child.ending is segment.ending]
             if not inside:
                 break
             ending = inside[-1]
@@ -191,34 +193,34 @@ class StepProvenance:
         node = self._actions.node(ending)
         expression = node.value if isinstance(node, ast.Return) else None
         if ending.kind in (SegmentKind.TEST, SegmentKind.ITEMS):
-            [expression] = [each for each in action.pieces if isinstance(each, ast.expr)]
+            [expression] = [piece for piece in action.pieces if isinstance(piece, ast.expr)]
         if ending.ending is SegmentEnding.RAISE:
             expression = None
         return self._made(action, expression, steps)
 
     def _yielded(self, segment: Segment, number: int, steps: Path) -> Seed | str:
-        events = self._told.events
+        events = self._log.events
         places = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
         inside = [
-            each
-            for each in self._actions.in_time
-            if number < len(places) and each.first <= places[number] <= each.end
+            action
+            for action in self._actions.in_time
+            if number < len(places) and action.first <= places[number] <= action.end
         ]
         if not inside:
             return _UNSEEN
         action = inside[-1]
         given = [
-            each.value
+            node.value
             for piece in action.pieces
-            for each in ast.walk(piece)
-            if isinstance(each, ast.Yield)
+            for node in ast.walk(piece)
+            if isinstance(node, ast.Yield)
         ]
         return self._made(action, given[0] if len(given) == 1 else None, steps)
 
     def _printed(self, segment: Segment, line: int) -> Seed | str:
         """The action that printed the beginning of a line."""
-        ranges = self._told.printed_from(segment.first, segment.end)
-        before = self._told.printed(segment.first, segment.end).split("\n")[:line]
+        ranges = self._log.printed_from(segment.first, segment.end)
+        before = self._log.printed(segment.first, segment.end).split("\n")[:line]
         left = len("".join(f"{each}\n" for each in before).encode())
         for low, high in ranges:
             if left < high - low:
@@ -228,7 +230,7 @@ class StepProvenance:
 
     def _printing(self, offset: int) -> Seed | str:
         for action in self._actions.in_time:
-            ranges = self._told.printed_from(action.first, action.end)
+            ranges = self._log.printed_from(action.first, action.end)
             if any(low <= offset < high for low, high in ranges):
                 return Seed(action.end, action=action)
         return _UNSEEN
@@ -242,5 +244,5 @@ class StepProvenance:
         return Seed(action.first, source, action)
 
     def _action(self, segment: Segment) -> Action | None:
-        found = [each for each in self._actions.in_time if each.segment is segment]
+        found = [action for action in self._actions.in_time if action.segment is segment]
         return found[-1] if found else None

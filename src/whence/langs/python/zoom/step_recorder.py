@@ -88,7 +88,7 @@ class ValueTables(Tables):
     def __init__(self) -> None:
         super().__init__(bytearray(), ())
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """All of them, in the order of their numbers."""
         return {"names": list(self._names), "types": [list(key) for key in self._types]}
 
@@ -97,10 +97,10 @@ class StepRecorder:
     """Waits for one call, and takes down what it tells."""
 
     def __init__(
-        self, wish: ZoomRequest, here: Callable[[], int], calls: Callable[[], int],
+        self, request: ZoomRequest, here: Callable[[], int], calls: Callable[[], int],
         ended: Callable[[dict[str, Any]], None], aside: Aside = directly,
     ):  # fmt: skip
-        self._wish, self._aside = wish, aside
+        self._request, self._aside = request, aside
         self._here, self._calls, self._ended = here, calls, ended
         self._numbers = ValueTables()
         self._snapshots = Snapshots(self._numbers, SUMMARIES)
@@ -125,17 +125,17 @@ class StepRecorder:
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; if it is the one, with the function rewritten."""
-        wish = self._wish
+        request = self._request
         usual = compile(source, file, "exec", dont_inherit=True)  # warns of what is doubtful
-        if file != wish.file:
+        if file != request.file:
             return usual
-        code: CodeType = self._aside(instrument)(source, file, wish.first_line, wish.name)
+        code: CodeType = self._aside(instrument)(source, file, request.first_line, request.name)
         return code
 
     # --- what rewritten code calls ---------------------------------------------------------------
 
     def _enter(self) -> bool:
-        if self._here() != self._wish.node or os.getpid() != self._process:
+        if self._here() != self._request.node or os.getpid() != self._process:
             return False
         self._handled = _exc_info()[1]
         self._tell("enter", -1, None, _frame(1))
@@ -200,7 +200,7 @@ class StepRecorder:
             [kind, number, value, self._state(frame), self._calls(), self._printed()]
         )
         self._full += 1
-        if self._full >= self._wish.most:
+        if self._full >= self._request.most:
             self._finish("enough")
 
     def _state(self, frame: FrameType) -> list[list[int]]:
@@ -225,7 +225,7 @@ class StepRecorder:
     def _variables(self, frame: FrameType) -> list[tuple[str, Any]]:
         found = frame.f_globals
         is_module = frame.f_locals is found
-        chosen = [(name, found[name]) for name in self._wish.module_names if name in found]
+        chosen = [(name, found[name]) for name in self._request.module_names if name in found]
         chosen = [each for each in chosen if not _is_code(each[1])]
         if is_module:
             return chosen
@@ -257,8 +257,8 @@ class StepRecorder:
             return
         self._over = True
         self._ended({
-            **self._numbers.told(), "variables": list(self._names), "events": list(self._events),
-            "values": [each.hex() for each in self._values], "why": why,
+            **self._numbers.as_json(), "variables": list(self._names), "events": list(self._events),
+            "values": [value.hex() for value in self._values], "why": why,
         })  # fmt: skip
 
 
@@ -295,7 +295,7 @@ class _ZoomFinder(MetaPathFinder):
 
 
 def start(
-    wish: ZoomRequest, output: str, here: Callable[[], int], calls: Callable[[], int],
+    request: ZoomRequest, output: str, here: Callable[[], int], calls: Callable[[], int],
     finish: Callable[[], None], aside: Aside = directly,
 ) -> StepRecorder:  # fmt: skip
     """Watch for the call; when it has been told of, write that down and end the process.
@@ -305,15 +305,15 @@ def start(
     output = os.path.abspath(output)  # noqa: PTH100 - the program may change its folder
     printed = f"{output}.printed"
 
-    def ended(told: dict[str, Any]) -> None:
+    def ended(log: dict[str, Any]) -> None:
         with _open(output, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(log, file)
         finish()
         _exit(0)
 
-    watch = StepRecorder(wish, here, calls, ended, aside)
+    watch = StepRecorder(request, here, calls, ended, aside)
     watch.install()
-    sys.meta_path.insert(0, _ZoomFinder(watch, wish.file))
+    sys.meta_path.insert(0, _ZoomFinder(watch, request.file))
     descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     os.dup2(descriptor, _OUTPUT)
     os.close(descriptor)

@@ -183,4 +183,4 @@ class _Backwards:
 
 
 def _calls(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Call | ast.Await) for each in ast.walk(node))
+    return any(isinstance(below, ast.Call | ast.Await) for below in ast.walk(node))

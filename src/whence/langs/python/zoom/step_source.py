@@ -8,15 +8,16 @@ depends on nothing but what the call told between its first and last event, and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from whence.errors import CannotExpand
-from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.source.scopes import names_written
 from whence.langs.python.zoom.function_body import FunctionBody
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind
+from whence.langs.python.zoom.step_labels import LEAVES, StepLabels, header_of
 from whence.langs.python.zoom.step_log import State, StepLog
 from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import (
@@ -24,7 +25,6 @@ from whence.model.call import (
     Call,
     Effect,
     Function,
-    Location,
     Outcome,
     OutcomeKind,
     Rule,
@@ -32,10 +32,8 @@ from whence.model.call import (
 )
 from whence.model.value import Kind, Value, names_code
 from whence.tree.column_tree import ColumnTree
-from whence.tree.readable_call import function_at
 
 _TO_COME = 12
-_HEAD = 60
 _ENDINGS = {
     SegmentEnding.RETURN: "returns",
     SegmentEnding.BREAK: "leaves the loop",
@@ -45,17 +43,17 @@ _ENDINGS = {
 }
 STILL_TO_COME = "still to come"
 _CUT = "the call was followed up to here only"
-LEAVES = (SegmentKind.TEST, SegmentKind.ITEMS)
 
 
 class StepSource:
     """Where the details of steps are: a `DetailSource`."""
 
     def __init__(
-        self, told: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str
+        self, log: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str
     ):
-        self._told, self._body = told, body
-        self._recorded, self._owner, self._file = recorded, node, file
+        self._log, self._body = log, body
+        self._recorded = recorded
+        self.labels = StepLabels(body, recorded, node, file)
         self._variables = StepVariables(body)
         self._module = ModuleDefinitions(body.text)
         self.segments: list[Segment] = []
@@ -68,18 +66,18 @@ class StepSource:
             return self._recorded.call(self._recorded.position(-1 - detail))
         segment = self.segments[detail]
         value = segment.value if segment.kind in LEAVES or segment.ending is not None else None
-        told = self._told
-        yielded = tuple(map(told.value, told.yielded(segment.first, segment.end)))
+        log = self._log
+        yielded = tuple(map(log.value, log.yielded(segment.first, segment.end)))
         outcome = Outcome(
-            self.outcome_kind(segment), None if value is None else told.value(value), yielded
+            self.outcome_kind(segment), None if value is None else log.value(value), yielded
         )
         return Call(
             function, rule, outcome,
             arguments=tuple(self._before(segment)),
             effects=tuple(self._effects(segment)),
-            printed=told.printed(segment.first, segment.end),
+            printed=log.printed(segment.first, segment.end),
             step=Step(
-                self.label(segment), self._ending(segment), self._parts(segment),
+                self.labels.label(segment), self._ending(segment), self._parts(segment),
                 tuple(self._same(segment)),
                 tuple(self._looks_at(segment)),
             ),
@@ -95,7 +93,7 @@ class StepSource:
 
     def before(self, segment: Segment) -> list[str]:
         """The variables that a segment reads and that there were."""
-        state = self._told.states[segment.first]
+        state = self._log.states[segment.first]
         read, _ = self._that_matter(segment)
         return [name for name in state if name in read]
 
@@ -113,9 +111,9 @@ class StepSource:
         return self._matter[key]
 
     def _before(self, segment: Segment) -> Iterator[Binding]:
-        state = self._told.states[segment.first]
+        state = self._log.states[segment.first]
         for name in self.before(segment):
-            value = self._told.value(state[name])
+            value = self._log.value(state[name])
             if not names_code(value):
                 yield Binding(name, value)
         to_come = self._to_come(segment)
@@ -124,48 +122,48 @@ class StepSource:
 
     def _same(self, segment: Segment) -> Iterator[str]:
         """Containers that are in two places of a value since the segment."""
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        before, after = self._log.states[segment.first], self._log.states[segment.end]
         for name in self.changed(segment):
             if name in after:
-                known = self._told.twice(before[name]) if name in before else frozenset()
-                for one, other in sorted(self._told.twice(after[name]) - known):
+                known = self._log.twice(before[name]) if name in before else frozenset()
+                for one, other in sorted(self._log.twice(after[name]) - known):
                     yield f"{name}{one} is {name}{other}"
         if segment.value is not None and segment.ending is SegmentEnding.RETURN:
-            for one, other in sorted(self._told.twice(segment.value)):
+            for one, other in sorted(self._log.twice(segment.value)):
                 yield f"result{one} is result{other}"
 
     def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
         """Of the objects that a segment reads, those of which it sees only some attributes."""
         if segment.kind is SegmentKind.REST:
             return
-        state = self._told.states[segment.first]
+        state = self._log.states[segment.first]
         piece = ast.Module(self._nodes(segment), [])
         for name in self.before(segment):
-            value = self._told.value(state[name])
+            value = self._log.value(state[name])
             names = [step[1:] for step, _ in value.parts if step.startswith(".")]
             is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
             if is_whole and not value.omitted:
-                seen = looked_at(self._module, piece, name, value.text, names)
+                seen = attributes_used(self._module, piece, name, value.text, names)
                 if seen is not None:
                     yield name, seen
 
     def _nodes(self, segment: Segment) -> list[ast.stmt]:
         """The pieces of text that a segment runs."""
-        node = self._node(segment)
+        node = self.labels.node(segment)
         if segment.kind in LEAVES:
-            return [ast.Expr(_header(node))]
+            return [ast.Expr(header_of(node))]
         statements = self._body.statements
         parent = statements[segment.number].parent
         inside = statements[segment.number : segment.last + 1]
         return [each.node for each in inside if each.parent == parent]
 
     def _read(self, segment: Segment) -> frozenset[str]:
-        node = self._node(segment)
+        node = self.labels.node(segment)
         match segment.kind:
             case SegmentKind.REST:
-                return frozenset(self._told.states[segment.first])
+                return frozenset(self._log.states[segment.first])
             case SegmentKind.TEST | SegmentKind.ITEMS:
-                return self._variables.read_by([_header(node)])
+                return self._variables.read_by([header_of(node)])
             case SegmentKind.ROUND:
                 return self._variables.read_by(getattr(node, "body", []))
             case SegmentKind.ROUNDS if isinstance(node, ast.For | ast.AsyncFor):
@@ -175,7 +173,7 @@ class StepSource:
     def changed(self, segment: Segment) -> list[str]:
         """The variables that were bound or are not what they were, and that matter to what comes
         after."""
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        before, after = self._log.states[segment.first], self._log.states[segment.end]
         bound = self._bound_in(segment)
         changed = [name for name in after if before.get(name) != after[name] or name in bound]
         changed += [name for name in before if name not in after]
@@ -206,7 +204,7 @@ class StepSource:
             return frozenset()
         found = variables.parameters
         if segment.kind in LEAVES:
-            found |= variables.read_by([self._node(segment)])
+            found |= variables.read_by([self.labels.node(segment)])
         if (
             segment.kind in (*LEAVES, SegmentKind.ROUND)
             and segment.ending is not SegmentEnding.BREAK
@@ -217,39 +215,41 @@ class StepSource:
     def _bound_by_next(self, segment: Segment) -> frozenset[str]:
         """What was bound before the state after a segment was told, and not by it: the item of the
         next round, the exception in a handler."""
-        kind, number = self._told.events[segment.end][:2]
+        kind, number = self._log.events[segment.end][:2]
         if kind == "round":
             return names_written(
                 [getattr(self._body.statements[number].node, "target", ast.Pass())]
             )
         if kind == "caught":
             handlers = getattr(self._body.statements[number].node, "handlers", [])
-            return frozenset(each.name for each in handlers if each.name is not None)
+            return frozenset(handler.name for handler in handlers if handler.name is not None)
         return frozenset()
 
     def _effects(self, segment: Segment) -> Iterator[Effect]:
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
+        before, after = self._log.states[segment.first], self._log.states[segment.end]
         for name in self.changed(segment):
             old, new = self._value(before, name), self._value(after, name)
             if new is None or not names_code(new):
                 yield Effect(name, old, new)
 
     def _value(self, state: State, name: str) -> Value | None:
-        return self._told.value(state[name]) if name in state else None
+        return self._log.value(state[name]) if name in state else None
 
     def _to_come(self, segment: Segment) -> Value | None:
         """Of a loop over items: those that came in the rounds that a segment is made of."""
-        node = self._node(segment)
+        node = self.labels.node(segment)
         if segment.kind is not SegmentKind.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
             return None
-        names = [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]
+        names = [below.id for below in ast.walk(node.target) if isinstance(below, ast.Name)]
         items: list[Value] = []
         above: Segment | None = segment
         while above is not None and len(items) < _TO_COME:
-            one = next((each for each in above.children if each.kind is SegmentKind.ROUND), None)
+            one = next((child for child in above.children if child.kind is SegmentKind.ROUND), None)
             if one is not None:
-                items.append(self._item(self._told.states[one.first], names))
-            above = next((each for each in above.children if each.kind is SegmentKind.ROUNDS), None)
+                items.append(self._item(self._log.states[one.first], names))
+            above = next(
+                (child for child in above.children if child.kind is SegmentKind.ROUNDS), None
+            )
         count = segment.last_round - segment.round + 1
         parts = tuple((f"[{place}]", item) for place, item in enumerate(items))
         return Value(Kind.LIST, "", parts, omitted=max(0, count - len(items)))
@@ -265,7 +265,7 @@ class StepSource:
             return "not known, " + _CUT
         if segment.kind in LEAVES:
             return "it is" if segment.kind is SegmentKind.TEST else "it goes over"
-        if segment.ending is SegmentEnding.CUT and self._told.is_waiting:
+        if segment.ending is SegmentEnding.CUT and self._log.is_waiting:
             return "it waits there"
         if segment.ending is SegmentEnding.CUT:
             return "it had not ended when the call was left alone"
@@ -274,11 +274,11 @@ class StepSource:
         return _ENDINGS[segment.ending] if segment.ending is not None else ""
 
     def _parts(self, segment: Segment) -> tuple[Binding, ...]:
-        found, node = [], self._node(segment)
+        found, node = [], self.labels.node(segment)
         whole = " ".join(self._body.source(node).split())
         for number, value in segment.parts:
             text = " ".join(self._body.source(self._body.expressions[number]).split())
-            made = self._told.value(value)
+            made = self._log.value(value)
             if not (names_code(made) or (made.text == "None" and text == whole)):
                 found.append(Binding(text, made))
         return tuple(found)
@@ -288,97 +288,26 @@ class StepSource:
         if segment.ending is SegmentEnding.RAISE:
             return OutcomeKind.RAISED
         if segment.ending is SegmentEnding.CUT:
-            waits = self._told.is_waiting
+            waits = self._log.is_waiting
             return OutcomeKind.YIELDED if waits else OutcomeKind.NOT_TERMINATED
         return OutcomeKind.RETURNED
 
     def equation(self, segment: Segment) -> int:
         """A number that is the same for equal questions."""
-        before, after = self._told.states[segment.first], self._told.states[segment.end]
-        told = self._told
+        before, after = self._log.states[segment.first], self._log.states[segment.end]
+        log = self._log
         said = repr((
             segment.kind.value, segment.number, segment.last,
             tuple((name, before[name]) for name in self.before(segment)),
             tuple((name, after.get(name, -1)) for name in self.changed(segment)),
             _ending_key(segment.ending), segment.value,
-            tuple(told.yielded(segment.first, segment.end)),
-            tuple(told.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
+            tuple(log.yielded(segment.first, segment.end)),
+            tuple(log.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
         ))  # fmt: skip
         digest = blake2b(said.encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little", signed=True)
-
-    # --- which piece it is ------------------------------------------------------------------------
-
-    def _node(self, segment: Segment) -> ast.stmt:
-        return self._body.statements[segment.number].node
-
-    def _lines(self, segment: Segment) -> tuple[int, int]:
-        node = self._node(segment)
-        if segment.kind in LEAVES:
-            header = _header(node)
-            return header.lineno, header.end_lineno or header.lineno
-        if segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS):
-            inside: list[ast.stmt] = getattr(node, "body", [node])
-            first = inside[0].lineno if segment.kind is SegmentKind.ROUND else node.lineno
-            return first, inside[-1].end_lineno or first
-        last = self._body.statements[segment.last].node
-        return node.lineno, last.end_lineno or node.lineno
-
-    def label(self, segment: Segment) -> str:
-        """Which piece it is, and in which rounds."""
-        place, text = self._static(segment)
-        if segment.kind is SegmentKind.ROUND:
-            place = f"{place}, round {_rounds(segment.rounds)}"
-        elif segment.kind is SegmentKind.ROUNDS:
-            count = segment.last_round - segment.round + 1
-            which = f"round {segment.round}" if count == 1 else f"rounds {segment.round} to "
-            which += "" if count == 1 else str(segment.last_round)
-            around = f" (in round {_rounds(segment.rounds)})" if segment.rounds else ""
-            place = f"{place}, {which}{around}"
-        elif segment.rounds:
-            place = f"{place}, in round {_rounds(segment.rounds)}"
-        return f"{place}: {text}" if text else place
-
-    def _static(self, segment: Segment) -> tuple[str, str]:
-        """The place of a piece and its text, which are the same whenever it runs."""
-        if segment.kind is SegmentKind.REST:
-            return "what came after that", ""
-        first, last = self._lines(segment)
-        place = f"line {first}" if first == last else f"lines {first} to {last}"
-        node = self._node(segment)
-        if segment.kind in LEAVES:
-            text = self._body.source(_header(node))
-        elif segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS, SegmentKind.STRETCH):
-            text = ""
-        else:
-            text = self._body.head(node)
-        text = " ".join(text.split())
-        return place, text if len(text) <= _HEAD else text[: _HEAD - 1] + "…"
-
-    def place(self, segment: Segment) -> tuple[Function, Rule]:
-        """What is blamed for a step: its lines."""
-        owner = function_at(self._recorded, self._recorded.position(self._owner))
-        place, _ = self._static(segment)
-        if segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS):
-            place += f" ({segment.kind.value})"
-        first, last = self._lines(segment)
-        where = Location(self._file, first)
-        name = f"{owner.name}, {place}"
-        function = Function(name, f"{owner.short()}, {place}", owner.module, where)
-        lines = self._body.text.splitlines()[first - 1 : last]
-        return function, Rule(name, name, where, "\n".join(lines))
 
 
 def _ending_key(ending: SegmentEnding | None) -> str:
     """The ending as digests spell it. Session logs hold these digests, so it must not change."""
     return "None" if ending is None else f"How.{ending.name}"
-
-
-def _header(node: ast.stmt) -> ast.expr:
-    header: ast.expr = getattr(node, "test", None) or getattr(node, "iter", None) or ast.Constant(0)
-    return header
-
-
-def _rounds(rounds: Iterable[int]) -> str:
-    """Of nested loops the outermost first."""
-    return ".".join(map(str, rounds))

@@ -30,7 +30,7 @@ _EFFORT = 12
 class ZoomedCall:
     """A call that is gone into: what it told, its text, and where it was recorded."""
 
-    told: StepLog
+    log: StepLog
     body: FunctionBody
     whole: Segment
     recorded: ColumnTree
@@ -46,16 +46,14 @@ class ZoomedCall:
         building = _TreeBuilder(self)
         tree = building.tree()
         return tree, StepProvenance(
-            self.told, self.body, self.whole, building.source, building.places()
+            self.log, self.body, self.whole, building.source, building.places()
         )
 
 
 class _TreeBuilder:
     def __init__(self, zoomed: ZoomedCall):
         self._zoomed = zoomed
-        self.source = StepSource(
-            zoomed.told, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file
-        )
+        self.source = StepSource(zoomed.log, zoomed.body, zoomed.recorded, zoomed.node, zoomed.file)
         self._rows = Rows()
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
@@ -75,30 +73,30 @@ class _TreeBuilder:
     def tree(self) -> ColumnTree:
         whole = self._zoomed.whole
         self._recorded_row(self._zoomed.node, None, implicit=False)
-        told, taken = self._zoomed.told, set[int]()
-        pending = [(each, self._zoomed.node) for each in reversed(whole.children)]
+        log, taken = self._zoomed.log, set[int]()
+        pending = [(child, self._zoomed.node) for child in reversed(whole.children)]
         while pending:
             segment, above = pending.pop()
             number = self._row(segment, above)
-            pending += [(each, number) for each in reversed(segment.children)]
+            pending += [(child, number) for child in reversed(segment.children)]
             if segment.kind is not SegmentKind.STRETCH:
                 # What lies between its parts is its own doing, and so are the calls made there.
                 inside = [
-                    (told.calls[each.first], told.calls[each.end]) for each in segment.children
+                    (log.calls[child.first], log.calls[child.end]) for child in segment.children
                 ]
-                for call in self._between(told.calls[segment.first], told.calls[segment.end]):
+                for call in self._between(log.calls[segment.first], log.calls[segment.end]):
                     if call not in taken and not any(low < call <= high for low, high in inside):
                         taken.add(call)
                         self._recorded_row(call, number)
                         self._made_by.setdefault(number, []).append(call)
         # Some began when the call was over: a generator that it made. Of a call that was not
         # followed to its end, those that came later are among what is not known.
-        last = told.calls[-1] if told.is_cut else max(self._calls, default=0)
+        last = log.calls[-1] if log.is_cut else max(self._calls, default=0)
         for call in self._calls:
             if call not in taken and call <= last:
                 self._recorded_row(call, self._zoomed.node)
                 self._others.append(call)
-        if told.is_cut and not told.is_waiting:
+        if log.is_cut and not log.is_waiting:
             self._rest()
         return assemble_tree(
             link(self._rows), list(self._functions), list(self._rules), self.source
@@ -115,7 +113,7 @@ class _TreeBuilder:
         return self._calls[bisect_right(self._calls, low) : bisect_right(self._calls, high)]
 
     def _row(self, segment: Segment, above: int) -> int:
-        function, rule = self.source.place(segment)
+        function, rule = self.source.labels.rule(segment)
         detail = len(self.source.segments)
         self.source.segments.append(segment)
         number, self._next = self._next, self._next + 1
@@ -128,8 +126,8 @@ class _TreeBuilder:
 
     def _rest(self) -> None:
         """What came after the last thing that was told, about which nothing is known."""
-        told = self._zoomed.told
-        last = len(told.events) - 1
+        log = self._zoomed.log
+        last = len(log.events) - 1
         rest = Segment(SegmentKind.REST, 0, last, last, ending=SegmentEnding.CUT)
         self._row(rest, self._zoomed.node)
         self._rows.implicit[-1] = 1

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from whence.langs.python.source.attribute_uses import looked_at
+from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.definitions import ModuleDefinitions
 
 TEXT = """
@@ -47,7 +47,7 @@ def seen(name: str, parameter: str = "self") -> set[str] | None:
     line = next(n for n, text in enumerate(lines, 1) if f"def {last}(" in text)
     node = module.function(name, line)
     assert node is not None
-    found = looked_at(module, node, parameter, "Shop", ALL)
+    found = attributes_used(module, node, parameter, "Shop", ALL)
     return None if found is None else set(found)
 
 
