@@ -1,8 +1,8 @@
-"""Who set a part of a variable last, and what it was a copy of.
+"""Which action set a part of a variable last, and what it copied.
 
-A part is set where the text binds its variable or stores into it, and where the values that were
-seen before and after differ in it: so a change under another name is seen, too, as far as values
-are. A part that cannot be seen is not said to have been changed.
+An action sets a part if its text binds the variable or stores into it, or if the logged values
+before and after differ in that part; so a change over an alias is noticed too. A part beyond the
+logged levels never counts as changed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from whence.langs.python.zoom.copied_parts import (
     ExpressionPart,
     KnownParts,
     VariablePart,
+    denoted_part,
     item_of,
     lies_in,
-    named,
-    part_put_by,
+    stored_part,
 )
 from whence.langs.python.zoom.segments import SegmentEnding, SegmentKind
 from whence.langs.python.zoom.step_log import State, StepLog
@@ -28,7 +28,7 @@ from whence.langs.python.zoom.step_log import State, StepLog
 
 @dataclass(frozen=True)
 class Assignment:
-    """An action that set a part, and what the part was a copy of, if it was one."""
+    """An action that set a part, and the part that it copied, if any."""
 
     action: Action
     part: VariablePart
@@ -36,22 +36,22 @@ class Assignment:
 
 
 class AssignmentHistory:
-    """Of one call, how parts of its variables came to be."""
+    """How parts of the variables of one call got their values."""
 
     def __init__(self, log: StepLog, actions: Actions):
         self._log, self._actions = log, actions
         self._seen = KnownParts(log)
 
-    def settings(self, part: VariablePart, place: int) -> Iterator[Assignment]:
-        """Who set a part that was there at an event, who set what that was a copy of, and so on."""
+    def assignments(self, part: VariablePart, event: int) -> Iterator[Assignment]:
+        """The action that set a part as it was at an event, then who set what that copied, …"""
         wanted: VariablePart | None = part
         for action in reversed(self._actions.in_time):
             if wanted is None:
                 return
-            if action.end <= place and self.sets(action, wanted):
-                found = Assignment(action, wanted, self.copied(action, wanted))
-                wanted = found.copied
-                yield found
+            if action.end <= event and self.sets(action, wanted):
+                assignment = Assignment(action, wanted, self.copied(action, wanted))
+                wanted = assignment.copied
+                yield assignment
 
     def sets(self, action: Action, part: VariablePart) -> bool:
         """Whether an action set a part."""
@@ -65,7 +65,7 @@ class AssignmentHistory:
         return stored or self._seen.differs(before, after, part)
 
     def _stored(self, action: Action) -> Iterator[VariablePart | None]:
-        """The parts that an assignment stores to."""
+        """The parts that an assignment stores into."""
         key = self._seen.key(self._log.states[action.first])
         for piece in action.pieces:
             targets: list[ast.expr] = []
@@ -75,10 +75,10 @@ class AssignmentHistory:
                 targets = [piece.target]
             for target in targets:
                 if isinstance(target, ast.Attribute | ast.Subscript):
-                    yield named(target, key)
+                    yield denoted_part(target, key)
 
     def copied(self, action: Action, part: VariablePart) -> VariablePart | None:
-        """What a part is a copy of that an action set, if it is one."""
+        """The part that an action copied when it set another, if it did."""
         before, after = self._states(action)
         put = self._put(action, part)
         found = None if put is None else put.source(self._seen.key(before))
@@ -86,14 +86,14 @@ class AssignmentHistory:
             return None
         return found if self._seen.text(before, found) == self._seen.text(after, part) else None
 
-    def worked_out(self, action: Action, part: VariablePart) -> ast.expr | None:
-        """The expression that an action, which set a part, put there, if it is only that."""
+    def stored_expression(self, action: Action, part: VariablePart) -> ast.expr | None:
+        """The expression whose value an action stored in a part."""
         put = self._put(action, part)
         key = self._seen.key(self._log.states[action.first])
         return None if put is None else put.opened(key).expression
 
     def adds_to(self, action: Action, part: VariablePart) -> bool:
-        """Whether an action made a part of what that was before: `total += price`."""
+        """Whether an action computed a part from its old value: `total += price`."""
         if any(isinstance(piece, ast.AugAssign) for piece in action.pieces):
             return part.name in touched(action.pieces[0])
         put = self._put(action, part)
@@ -104,15 +104,15 @@ class AssignmentHistory:
         key = self._seen.key(before)
         node = self._actions.node(action.segment)
         if action.is_own and isinstance(node, ast.For):
-            return item_of(node.target, node.iter, self._told_round(action), part, key)
+            return item_of(node.target, node.iter, self._round_after(action), part, key)
         if action.is_own or not action.pieces:
             return None
         old = before.get(part.name)
         held = None if old is None else self._log.value(old)
-        return part_put_by(action.pieces[0], part, held, key)
+        return stored_part(action.pieces[0], part, held, key)
 
     def keys(self, action: Action) -> Names:
-        """The variables that an action uses to choose a part: `i` in `xs[i]`."""
+        """The variables that an action uses as keys: `i` in `xs[i]`."""
         indices = (
             node.slice
             for piece in action.pieces
@@ -122,12 +122,12 @@ class AssignmentHistory:
         return NONE.union(*(names(index) for index in indices))
 
     def source(self, action: Action, put: ExpressionPart) -> VariablePart | None:
-        """The part of a variable that a part of what an expression came to is a copy of."""
+        """The part of a variable that a part of an expression's value copies."""
         state = self._log.states[action.first]
         found = put.source(self._seen.key(state))
         return found if found is not None and self._seen.text(state, found) is not None else None
 
-    def _told_round(self, action: Action) -> int:
+    def _round_after(self, action: Action) -> int:
         rounds = (
             child.round
             for child in action.segment.children

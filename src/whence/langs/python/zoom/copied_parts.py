@@ -1,8 +1,8 @@
-"""Where a part of a value was put by a statement that only copies it.
+"""Recognizes statements that only copy a part of a value.
 
-`kept.append(y)` makes `kept[2]` of `y`, `return kept, seen` makes `result[0][2]` of `kept[2]`. Only
-what is plain in the text and agrees with the values that were seen is a copy: anything else made
-the part.
+After `kept.append(y)`, `kept[2]` is a copy of `y`; after `return kept, seen`, `result[0][2]` is a
+copy of `kept[2]`. A statement counts as a copy only if its text is plain and the logged values
+agree. Anything else created the part.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class VariablePart:
 
 
 Named = Callable[[str], str | None]
-"""How the value of a variable that is used as a key is written."""
+"""Gives the written value of a variable that is used as a key."""
 
 
 class KnownParts:
-    """What is known of parts of variables."""
+    """Looks up parts of variables in logged states."""
 
     def __init__(self, log: StepLog):
         self._log = log
 
     def text(self, state: State, part: VariablePart) -> str | None:
-        """How a part is written; None if it is not there, or not known."""
+        """A part as text; None if it is missing or unknown."""
         found = self.value(state, part)
         return None if found is None else show(found, FULL)
 
     def value(self, state: State, part: VariablePart) -> Value | None:
-        """A part of a variable as it was."""
+        """A part of a variable in a state."""
         number = state.get(part.name)
         if number is None:
             return None
@@ -50,7 +50,7 @@ class KnownParts:
             return None
 
     def is_known(self, state: State, part: VariablePart) -> bool:
-        """Whether it is known what a part was, or that there was none."""
+        """Whether it is known what a part was, or that it was missing."""
         number = state.get(part.name)
         value = None if number is None else self._log.value(number)
         for step in part.steps:
@@ -63,7 +63,7 @@ class KnownParts:
         return True
 
     def differs(self, before: State, after: State, part: VariablePart) -> bool:
-        """Whether a part is not what it was, as far as that is known."""
+        """Whether a part is known to differ between two states."""
         if before.get(part.name) == after.get(part.name):
             return False
         if not (self.is_known(before, part) and self.is_known(after, part)):
@@ -71,19 +71,19 @@ class KnownParts:
         return self.text(before, part) != self.text(after, part)
 
     def key(self, state: State) -> Named:
-        """How variables are written as keys, at one state."""
+        """The lookup of keys in one state."""
         return lambda name: self.text(state, VariablePart(name))
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionPart:
-    """That a part of a variable is a part of what an expression came to."""
+    """A part of an expression's value, which was stored in a part of a variable."""
 
     expression: ast.expr
     steps: Steps
 
     def opened(self, key: Named) -> ExpressionPart:
-        """The same of the item of a tuple, list or dict that is written out."""
+        """The same part, seen from the item inside a tuple, list or dict display."""
         match self.expression:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 place = _place(self.steps)
@@ -91,10 +91,10 @@ class ExpressionPart:
                     return self
                 return ExpressionPart(items[place], self.steps[1:]).opened(key)
             case ast.Dict(keys=keys, values=values) if self.steps:
-                for each, value in reversed(list(zip(keys, values, strict=True))):
-                    step = None if each is None else _step(each, key)
+                for entry_key, value in reversed(list(zip(keys, values, strict=True))):
+                    step = None if entry_key is None else _step(entry_key, key)
                     if step is None:
-                        return self  # what `**` brings, or a key that is worked out, may be the one
+                        return self  # `**` or a computed key may hold the part
                     if step == self.steps[0]:
                         return ExpressionPart(value, self.steps[1:]).opened(key)
             case ast.NamedExpr(value=inner):
@@ -102,14 +102,14 @@ class ExpressionPart:
         return self
 
     def source(self, key: Named) -> VariablePart | None:
-        """The part of a variable that it is a copy of."""
+        """The part of a variable that it copies."""
         opened = self.opened(key)
-        found = named(opened.expression, key)
+        found = denoted_part(opened.expression, key)
         return None if found is None else VariablePart(found.name, (*found.steps, *opened.steps))
 
 
-def named(expression: ast.expr, key: Named) -> VariablePart | None:
-    """The part that an expression, or the target of an assignment, names, if that is known."""
+def denoted_part(expression: ast.expr, key: Named) -> VariablePart | None:
+    """The part that an expression or an assignment target denotes, if that is known."""
     match expression:
         case ast.Name(id=name):
             return VariablePart(name)
@@ -119,14 +119,14 @@ def named(expression: ast.expr, key: Named) -> VariablePart | None:
             step = _step(index, key)
         case _:
             return None
-    found = named(inner, key)
+    found = denoted_part(inner, key)
     return None if found is None or step is None else VariablePart(found.name, (*found.steps, step))
 
 
-def part_put_by(
+def stored_part(
     node: ast.AST, part: VariablePart, before: Value | None, key: Named
 ) -> ExpressionPart | None:
-    """What a statement put where a part of a variable is. `before`: the variable as it was."""
+    """What a statement stored in a part of a variable. `before`: the old value of the variable."""
     match node:
         case ast.Assign(targets=targets, value=value):
             found = [_unpacked(target, value, part, key) for target in targets]
@@ -136,14 +136,14 @@ def part_put_by(
         case ast.Expr(
             value=ast.Call(func=ast.Attribute(value=receiver, attr="append"), args=[item])
         ):
-            into = named(receiver, key)
+            into = denoted_part(receiver, key)
             if into is not None and _is_next(into, part, before):
                 return ExpressionPart(item, part.steps[len(into.steps) + 1 :])
     return None
 
 
 def _is_next(into: VariablePart, part: VariablePart, before: Value | None) -> bool:
-    """Whether a part is in the place behind the last item of a list."""
+    """Whether a part is the position after the last item of a list."""
     if not lies_in(part, into) or before is None:
         return False
     try:
@@ -157,16 +157,16 @@ def _is_next(into: VariablePart, part: VariablePart, before: Value | None) -> bo
 def _unpacked(
     target: ast.expr, value: ast.expr, part: VariablePart, key: Named
 ) -> ExpressionPart | None:
-    """Of an assignment: what was put where a part of its target is."""
+    """What an assignment stored in a part of its target."""
     if isinstance(target, ast.Tuple | ast.List):
         if _is_starred(target.elts):
             return None
         for place, inner in enumerate(target.elts):
-            into = named(inner, key)
+            into = denoted_part(inner, key)
             if into is not None and lies_in(part, into):
                 return ExpressionPart(value, (f"[{place}]", *part.steps[len(into.steps) :]))
         return None
-    into = named(target, key)
+    into = denoted_part(target, key)
     if into is None or not lies_in(part, into):
         return None
     return ExpressionPart(value, part.steps[len(into.steps) :])
@@ -175,7 +175,7 @@ def _unpacked(
 def item_of(
     target: ast.expr, items: ast.expr, number: int, part: VariablePart, key: Named
 ) -> ExpressionPart | None:
-    """Of what the item of a round of a loop is a part; rounds are counted from 1."""
+    """The part of the items that a loop variable holds; rounds are counted from 1."""
     match items, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[_, item]):
             items, target = inner, item
@@ -183,12 +183,12 @@ def item_of(
 
 
 def lies_in(part: VariablePart, into: VariablePart) -> bool:
-    """Whether one part is another or lies in it."""
+    """Whether one part is another or lies inside it."""
     return part.name == into.name and part.steps[: len(into.steps)] == into.steps
 
 
 def _step(index: ast.expr, key: Named) -> str | None:
-    """A subscript as a step of a path."""
+    """A subscript as a step of a path; None if its value is not known."""
     if isinstance(index, ast.Constant) and isinstance(index.value, int | str):
         return None if isinstance(index.value, int) and index.value < 0 else f"[{index.value!r}]"
     if isinstance(index, ast.Name):

@@ -1,12 +1,12 @@
-"""What one call did, as it told it: its statements as a tree in time.
+"""Turns the log of one call into a tree of segments.
 
-A *segment* is a stretch of the run: a statement, the test of a branch, the items of a loop, one
-round of it, the rounds from one on, or a stretch of statements that follow each other. It begins
-with one event and ends with another, and the states at both are what was before and after it.
+A *segment* is a part of the run: a statement, the test of a branch, the items of a loop, one round,
+all rounds from one on, or a stretch of consecutive statements. It lasts from one event to another,
+and the states at both are the states before and after it.
 
-Invariant: every event is part of a segment, or nothing is believed; the events of a segment lie
-within those of the segment above it, and what is in none of its children is its own doing. Rounds
-of a loop are nested: what is left of the loop after a round is a segment in the one before.
+Invariant: a log with an event outside all segments is rejected. The events of a segment lie within
+those of its parent; what no child covers, the segment did itself. Rounds are nested: the rest of a
+loop after a round is a child of the segment that holds the round.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class SegmentKind(Enum):
     ROUND = "round"
     ROUNDS = "rounds"
     REST = "rest"
-    """What came after the last thing that was told."""
+    """Everything after the last logged event."""
 
 
 class SegmentEnding(Enum):
-    """How a segment ended, other than by going on to what follows."""
+    """How a segment ended, if it did not simply continue with the next one."""
 
     RETURN = "return"
     BREAK = "break"
@@ -49,11 +49,11 @@ class SegmentEnding(Enum):
 
 @dataclass
 class Segment:
-    """A stretch of the run, from one event to another."""
+    """A part of the run, from one event to another."""
 
     kind: SegmentKind
     number: int
-    """Of the statement, for a stretch its first one; of a loop's parts the loop."""
+    """The number of the statement: for a stretch its first, for parts of a loop the loop."""
     first: int
     end: int = -1
     children: list[Segment] = field(default_factory=list)
@@ -61,38 +61,38 @@ class Segment:
     round: int = 0
     last_round: int = 0
     value: int | None = None
-    """What was returned or raised, or what a test or the items of a loop came to."""
+    """What was returned or raised, or the value of a test or of the items of a loop."""
     parts: list[tuple[int, int]] = field(default_factory=list)
-    """Expressions that it worked out itself, and their values, by number."""
+    """Expressions that it evaluated itself, and their values, by number."""
     rounds: list[int] = field(default_factory=list)
-    """Of each loop around it, which round it is in."""
+    """Which round it is in of each loop around it, the outermost first."""
 
     @property
     def last(self) -> int:
-        """The number of the last statement of a stretch, else that of the statement."""
+        """The number of the last statement, which differs from `number` for a stretch."""
         return self.children[-1].last if self.kind is SegmentKind.STRETCH else self.number
 
 
 class _SegmentReader:
-    """Reads events as the structure of the text says they come."""
+    """Parses the events by the structure of the function's text."""
 
     def __init__(self, log: StepLog, body: FunctionBody):
         self._log = log
         self._events = log.events
         self._body = body
-        self._place = 0
+        self._index = 0
         self._rounds: list[int] = []
         self._parts: list[tuple[int, int]] = []
 
     def call(self) -> Segment:
         """The whole call."""
         whole = Segment(SegmentKind.CALL, -1, 0)
-        self._place = 1
+        self._index = 1
         whole.children = self._block(-1)
         while self._kind() in ("raise", "left"):
-            self._place += 1
-        if self._place < len(self._events):
-            raise CannotZoom("what it told does not fit its text")
+            self._index += 1
+        if self._index < len(self._events):
+            raise CannotZoom("the log of its steps does not fit its text")
         whole.end = len(self._events) - 1
         self._end(whole)
         if self._log.is_cut:
@@ -100,14 +100,14 @@ class _SegmentReader:
         return whole
 
     def _kind(self) -> str:
-        return self._events[self._place][0] if self._place < len(self._events) else ""
+        return self._events[self._index][0] if self._index < len(self._events) else ""
 
     def _number(self) -> int:
-        return int(self._events[self._place][1])
+        return int(self._events[self._index][1])
 
     def _block(self, parent: int) -> list[Segment]:
-        """Statements of one block of a statement, as many as come."""
-        found: list[Segment] = []
+        """The statements of one block of a statement that ran."""
+        segments: list[Segment] = []
         block = None
         while self._kind() == "at":
             statement = self._body.statements[self._number()]
@@ -115,16 +115,16 @@ class _SegmentReader:
                 break
             if block is None:
                 block = statement.block
-            # Another block of the same statement, or the same one once more, is for the caller.
-            if statement.block != block or (found and statement.number <= found[-1].number):
+            # Another block of the same statement, or the same block again, is the caller's.
+            if statement.block != block or (segments and statement.number <= segments[-1].number):
                 break
-            found.append(self._statement(statement.number))
-        return found
+            segments.append(self._statement(statement.number))
+        return segments
 
     def _statement(self, number: int) -> Segment:
         node = self._body.statements[number].node
-        segment = Segment(SegmentKind.STATEMENT, number, self._place, rounds=list(self._rounds))
-        self._place += 1
+        segment = Segment(SegmentKind.STATEMENT, number, self._index, rounds=list(self._rounds))
+        self._index += 1
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self._loop(segment, isinstance(node, ast.While))
         else:
@@ -132,25 +132,25 @@ class _SegmentReader:
             while self._is_inside(number):
                 segment.children += self._block(number)
                 self._own(segment)
-        segment.end = self._log.after(self._place)
+        segment.end = self._log.after(self._index)
         if self._kind() == "done" and self._number() == number:
-            self._place += 1
+            self._index += 1
             return segment
         self._end(segment)
         self._jump(segment, node)
         if isinstance(node, ast.Break | ast.Continue):
             segment.end = segment.first  # before the next round has begun
         elif isinstance(node, ast.Return) and segment.ending is SegmentEnding.RETURN:
-            segment.end = self._log.before(self._place)
+            segment.end = self._log.before(self._index)
         return segment
 
     def _is_inside(self, number: int) -> bool:
         return self._kind() == "at" and self._body.statements[self._number()].parent == number
 
     def _own(self, segment: Segment) -> None:
-        """What a statement tells besides the statements in it."""
-        while self._place < len(self._events):
-            kind, number, *rest = self._events[self._place]
+        """Consumes the events of a statement itself, not of the statements in it."""
+        while self._index < len(self._events):
+            kind, number, *rest = self._events[self._index]
             if kind == "part":
                 self._parts.append((number, rest[0]))
             elif kind == "test" and number == segment.number:
@@ -160,32 +160,32 @@ class _SegmentReader:
                 segment.value, segment.ending = rest[0], SegmentEnding.RETURN
             elif kind not in _STEPPING and not (kind == "caught" and number == segment.number):
                 break
-            self._place += 1
+            self._index += 1
         segment.parts += self._parts
         self._parts = []
 
-    def _leaf(self, what: SegmentKind, above: Segment) -> None:
-        """The test of a branch or loop, or the items of one: what was told since it began."""
-        event = self._events[self._place]
+    def _leaf(self, kind: SegmentKind, above: Segment) -> None:
+        """Adds the test of a branch or loop, or the items of a loop."""
+        event = self._events[self._index]
         first = self._log.after(above.children[-1].end if above.children else above.first)
-        leaf = Segment(what, above.number, first, rounds=list(above.rounds))
+        leaf = Segment(kind, above.number, first, rounds=list(above.rounds))
         leaf.value, leaf.parts = event[2], self._parts
         self._parts = []
-        leaf.end = self._place
+        leaf.end = self._index
         above.children.append(leaf)
-        self._place += 1
+        self._index += 1
 
     def _loop(self, segment: Segment, is_while: bool) -> None:
-        """A loop: each round and what follows it are nested in the round before."""
+        """A loop. The rounds after one are nested beside it, in the same parent."""
         above, count = segment, 0
         chain = [segment]
-        while self._place < len(self._events):
-            kind, number = self._events[self._place][:2]
+        while self._index < len(self._events):
+            kind, number = self._events[self._index][:2]
             if kind == "part":
-                self._parts.append((number, self._events[self._place][2]))
-                self._place += 1
+                self._parts.append((number, self._events[self._index][2]))
+                self._index += 1
             elif kind in _STEPPING:
-                self._place += 1
+                self._index += 1
             elif kind in ("test", "items") and number == segment.number:
                 if kind == "test" and count:
                     above = self._rest_of(above, chain)
@@ -211,9 +211,9 @@ class _SegmentReader:
         return made
 
     def _one_round(self, loop: Segment, above: Segment, count: int) -> None:
-        one = Segment(SegmentKind.ROUND, loop.number, self._place, round=count)
+        one = Segment(SegmentKind.ROUND, loop.number, self._index, round=count)
         one.rounds = [*loop.rounds, count]
-        self._place += 1
+        self._index += 1
         self._rounds.append(count)
         one.children = self._block(loop.number)
         self._rounds.pop()
@@ -224,18 +224,18 @@ class _SegmentReader:
         above.children.append(one)
 
     def _close(self, chain: list[Segment], count: int) -> None:
-        end = self._log.after(self._place)
+        end = self._log.after(self._index)
         last = chain[-1]
         if len(chain) > 1 and len(last.children) == 1 and last.children[0].kind is SegmentKind.TEST:
-            # Only the test that ended the loop is left of it.
+            # Only the test that ended the loop is left.
             chain.pop()
             chain[-1].children[-1] = last.children[0]
-        for place, segment in enumerate(chain):
+        for index, segment in enumerate(chain):
             segment.end = end
             segment.last_round = count
-            if place:
-                segment.round = place + 1
-        is_cut = self._place >= len(self._events)
+            if index:
+                segment.round = index + 1
+        is_cut = self._index >= len(self._events)
         for segment in reversed(chain):
             self._end(segment)
             if is_cut and segment.ending is None:
@@ -244,10 +244,8 @@ class _SegmentReader:
                 segment.ending = None
 
     def _end(self, segment: Segment) -> None:
-        """A segment that did not end by itself ended as the last jump in it did.
-
-        After that there is nothing but what a `finally` does.
-        """
+        """A segment without an ending of its own ended as the last jump in it did; only a `finally`
+        can run after that."""
         if segment.ending is not None:
             return
         jump = next(
@@ -263,23 +261,23 @@ class _SegmentReader:
             segment.ending = SegmentEnding.BREAK
         elif isinstance(node, ast.Continue):
             segment.ending = SegmentEnding.CONTINUE
-        elif self._place >= len(self._events):
+        elif self._index >= len(self._events):
             segment.ending = SegmentEnding.CUT
         else:
             segment.ending, segment.value = SegmentEnding.RAISE, self._exception(segment)
 
     def _exception(self, segment: Segment) -> int | None:
-        """What was raised: it is told by who handles it next, if anybody does."""
-        for event in self._events[self._place :]:
+        """The exception, which the next handler logs, if there is one."""
+        for event in self._events[self._index :]:
             if event[0] in ("caught", "raise"):
-                found = event[2] if event[0] == "raise" else self._caught(segment, event)
-                return None if found is None else int(found)
+                value = event[2] if event[0] == "raise" else self._caught(segment, event)
+                return None if value is None else int(value)
             if event[0] in ("at", "done", "left"):
                 return None  # a `with` has swallowed it
         return None
 
     def _caught(self, segment: Segment, event: list[Any]) -> int | None:
-        """What is handled is what was raised; but `except*` is given only a part of a group."""
+        """The caught exception; `except*` sees only a part of the raised group."""
         handling = self._body.statements[event[1]].node
         raising = self._body.statements[segment.number].node
         if isinstance(handling, ast.TryStar) and isinstance(raising, ast.Raise):
@@ -290,7 +288,7 @@ class _SegmentReader:
 
 
 def read_segments(log: StepLog, body: FunctionBody) -> Segment:
-    """What a call did, with its stretches of statements halved."""
+    """The segments of a call, long stretches of statements halved again and again."""
     reader = _SegmentReader(log, body)
     whole = reader.call()
     _halve(whole, body)
@@ -298,23 +296,23 @@ def read_segments(log: StepLog, body: FunctionBody) -> Segment:
 
 
 def _halve(segment: Segment, body: FunctionBody) -> None:
-    """Put stretches above statements that follow each other, so that no segment has many."""
+    """Group consecutive statements into stretches, so that no segment has many children."""
     pending = [segment]
     while pending:
-        each = pending.pop()
-        each.children = _halves(each.children, body)
-        pending += each.children
+        parent = pending.pop()
+        parent.children = _halves(parent.children, body)
+        pending += parent.children
 
 
 def _halves(children: list[Segment], body: FunctionBody) -> list[Segment]:
-    """The same with two stretches in the place of many statements."""
+    """The same children, with two stretches in place of many statements."""
 
-    def block(each: Segment) -> str:
-        return body.statements[each.number].block
+    def block_of(segment: Segment) -> str:
+        return body.statements[segment.number].block
 
-    blocks = [list(found) for _, found in groupby(children, block)]
+    blocks = [list(group) for _, group in groupby(children, block_of)]
     if len(blocks) > 1 and all(child.kind is SegmentKind.STATEMENT for child in children):
-        # Those of a handler do not follow those that it is a handler for.
+        # Statements of a handler do not follow those of the body.
         return [_stretch(block) for block in blocks]
     before = [child for child in children if child.kind is not SegmentKind.STATEMENT]
     statements = [child for child in children if child.kind is SegmentKind.STATEMENT]
@@ -325,13 +323,13 @@ def _halves(children: list[Segment], body: FunctionBody) -> list[Segment]:
 
 
 def _middle(weights: list[int]) -> int:
-    """Where the two sides weigh about the same, neither of them empty."""
-    total, sum_ = sum(weights), 0
-    best, apart = 1, total
-    for place, weight in enumerate(weights[:-1], 1):
-        sum_ += weight
-        if abs(total - 2 * sum_) < apart:
-            best, apart = place, abs(total - 2 * sum_)
+    """The index at which two non-empty sides weigh about the same."""
+    total, left = sum(weights), 0
+    best, difference = 1, total
+    for index, weight in enumerate(weights[:-1], 1):
+        left += weight
+        if abs(total - 2 * left) < difference:
+            best, difference = index, abs(total - 2 * left)
     return best
 
 

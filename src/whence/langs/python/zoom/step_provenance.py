@@ -1,7 +1,7 @@
-"""Where parts of a call's variables came from, among its own steps: a `Provenance`.
+"""The `Provenance` of a call's steps: which step created a marked part, which could influence it.
 
-A marked part leads to the step that set it last, through the steps that only copied it. What it was
-before the call began, or what was made below a call that a step made, is not known here.
+A marked part leads to the step that set it last, through the steps that only copied it. What
+happened before the call began, or below a call that a step made, is not known here.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class StepProvenance:
             return Origin(None, unknown=seed)
         chain = [] if seed.action is None else [seed.action]
         if seed.part is not None:
-            found = list(self._histories.settings(seed.part, seed.place))
+            found = list(self._histories.assignments(seed.part, seed.place))
             chain += [match.action for match in found]
             last = found[-1].copied if found else seed.part
             if last is not None:

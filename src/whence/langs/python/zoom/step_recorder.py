@@ -1,12 +1,12 @@
-"""In the process of the program: what one of its calls does, statement by statement.
+"""Logs what one call does, statement by statement, in the program's process.
 
-The recorder counts the calls, so the wanted one is known by its number, and so is what each
-statement called. Values are written as the recorder writes them. What the call prints goes to a
-file of its own, whose size tells who printed what. When the call has ended, or has told enough, the
-process ends: what the program would do after that is of no interest.
+The recorder numbers the calls, so the target call and the calls of each statement are known by
+number. Values are written as the recorder writes them. Output goes to a file whose size shows which
+statement printed what. The process ends when the call has ended or enough is logged, since nobody
+needs what the program would do next.
 
-Invariant: nothing of the program is run to tell of it, and nothing of it is changed; a call that is
-not the wanted one costs one comparison.
+Invariant: logging runs no code of the program and changes nothing in it. A call that is not the
+target costs one comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from whence.langs.python.record.options import Bound
 from whence.langs.python.record.repeatable import Aside, directly
@@ -46,55 +46,56 @@ from whence.langs.python.zoom.instrumentation import (
 STATE_BOUND = Bound(depth=4, width=64, attributes=32, text=400, budget=300)
 PART_BOUND = Bound(depth=2, width=12, attributes=8, text=80, budget=24)
 MOST_EVENTS = 40_000
-"""After so many the call is not followed any further."""
+"""After so many events the rest of the call is not logged."""
 WAITING = "waiting"
-"""Why it was not told of to the end: it went no further than that."""
+"""Why the log stops early: a generator was never resumed."""
+_T = TypeVar("_T")
 _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType)
 
-# The program may put something else in their place.
+# Bound now, because the program may replace them.
 _open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fstat, sys.exc_info
 
 
 @dataclass(frozen=True, slots=True)
 class ZoomRequest:
-    """Which call, of which code, and how much of it."""
+    """Which call is logged, of which function, and how many events at most."""
 
     node: int
     file: str
     first_line: int
     name: str
     module_names: tuple[str, ...] = ()
-    """Module variables that its text names."""
+    """Module variables that its text uses."""
     most: int = MOST_EVENTS
 
     def text(self) -> str:
-        """As a word of a command line."""
+        """The request as JSON."""
         return json.dumps([
             self.node, self.file, self.first_line, self.name, self.module_names, self.most
         ])  # fmt: skip
 
     @classmethod
     def from_text(cls, text: str) -> ZoomRequest:
-        """What `text` made."""
+        """The request from JSON."""
         node, file, first_line, name, names, most = json.loads(text)
         return cls(int(node), str(file), int(first_line), str(name), tuple(names), int(most))
 
 
 class ValueTables(Tables):
-    """Names and types that values are written with, to be told at the end."""
+    """The names and types that encoded values refer to by number."""
 
     def __init__(self) -> None:
         super().__init__(bytearray(), ())
 
     def as_json(self) -> dict[str, object]:
-        """All of them, in the order of their numbers."""
+        """The tables as they stand in the log file."""
         return {"names": list(self._names), "types": [list(key) for key in self._types]}
 
 
 class StepRecorder:
-    """Waits for one call, and takes down what it tells."""
+    """Waits for the target call and logs its steps."""
 
     def __init__(
         self, request: ZoomRequest, here: Callable[[], int], calls: Callable[[], int],
@@ -114,8 +115,8 @@ class StepRecorder:
         self._process = os.getpid()
 
     def install(self) -> None:
-        """Let rewritten code find what it calls."""
-        hooks: Mapping[str, Any] = {
+        """Make the hooks visible to rewritten code."""
+        hooks: Mapping[str, Callable[..., object]] = {
             ENTER: self._enter, AT: self._at, DONE: self._done, ROUND: self._round,
             TEST: self._test, ITEMS: self._items, RETURNED: self._returned,
             YIELDED: self._yielded, SENT: self._sent, PART: self._part, CAUGHT: self._caught,
@@ -124,78 +125,80 @@ class StepRecorder:
         builtins.__dict__.update({name: self._aside(hook) for name, hook in hooks.items()})
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
-        """The code of a module; if it is the one, with the function rewritten."""
+        """The code of a module; the one with the target function is rewritten."""
         request = self._request
-        usual = compile(source, file, "exec", dont_inherit=True)  # warns of what is doubtful
+        usual = compile(
+            source, file, "exec", dont_inherit=True
+        )  # gives the program its own warnings
         if file != request.file:
             return usual
         code: CodeType = self._aside(instrument)(source, file, request.first_line, request.name)
         return code
 
-    # --- what rewritten code calls ---------------------------------------------------------------
+    # --- the hooks ---------------------------------------------------------------
 
     def _enter(self) -> bool:
         if self._here() != self._request.node or os.getpid() != self._process:
             return False
         self._handled = _exc_info()[1]
-        self._tell("enter", -1, None, _frame(1))
+        self._log_event("enter", -1, None, _frame(1))
         return True
 
     def _at(self, number: int) -> None:
         last = self._events[-1]
-        if last[0] == "done":  # nothing happens between one statement and the next
+        if last[0] == "done":  # nothing happens between two statements
             self._events.append(["at", number, None, [], *last[4:]])
         else:
-            self._tell("at", number, None, _frame(1))
+            self._log_event("at", number, None, _frame(1))
 
     def _done(self, number: int) -> None:
-        self._tell("done", number, None, _frame(1))
+        self._log_event("done", number, None, _frame(1))
 
     def _round(self, number: int) -> None:
-        self._tell("round", number, None, _frame(1))
+        self._log_event("round", number, None, _frame(1))
 
-    def _test(self, number: int, value: Any) -> Any:
-        self._tell("test", number, self._value(value, STATE_BOUND), _frame(1))
+    def _test(self, number: int, value: _T) -> _T:
+        self._log_event("test", number, self._value(value, STATE_BOUND), _frame(1))
         return value
 
-    def _items(self, number: int, value: Any) -> Any:
-        self._tell("items", number, self._value(value, STATE_BOUND), _frame(1))
+    def _items(self, number: int, value: _T) -> _T:
+        self._log_event("items", number, self._value(value, STATE_BOUND), _frame(1))
         return value
 
-    def _returned(self, number: int, value: Any) -> Any:
-        self._tell("return", number, self._value(value, STATE_BOUND), _frame(1))
+    def _returned(self, number: int, value: _T) -> _T:
+        self._log_event("return", number, self._value(value, STATE_BOUND), _frame(1))
         return value
 
-    def _yielded(self, value: Any) -> Any:
-        self._tell("yield", -1, self._value(value, STATE_BOUND), _frame(1))
+    def _yielded(self, value: _T) -> _T:
+        self._log_event("yield", -1, self._value(value, STATE_BOUND), _frame(1))
         return value
 
-    def _sent(self, value: Any) -> Any:
-        self._tell("sent", -1, self._value(value, STATE_BOUND), _frame(1))
+    def _sent(self, value: _T) -> _T:
+        self._log_event("sent", -1, self._value(value, STATE_BOUND), _frame(1))
         return value
 
-    def _part(self, number: int, value: Any) -> Any:
+    def _part(self, number: int, value: _T) -> _T:
         self._events.append(["part", number, self._value(value, PART_BOUND)])
         return value
 
     def _caught(self, number: int) -> None:
-        """An exception is handled, or a `finally` begins, maybe because of one."""
-        self._tell("caught", number, self._exception(), _frame(1))
+        """A handler or a `finally` begins."""
+        self._log_event("caught", number, self._exception(), _frame(1))
 
     def _raised(self) -> None:
-        self._tell("raise", -1, self._exception(), _frame(1))
+        self._log_event("raise", -1, self._exception(), _frame(1))
 
     def _left(self) -> None:
-        self._tell("left", -1, None, _frame(1))
+        self._log_event("left", -1, None, _frame(1))
         self._finish("left")
 
-    # --- taking it down --------------------------------------------------------------------------
+    # --- writing the log --------------------------------------------------------------------------
 
     def _exception(self) -> int | None:
-        found = _exc_info()[1]
-        return None if found is None or found is self._handled else self._value(found, STATE_BOUND)
+        error = _exc_info()[1]
+        return None if error is None or error is self._handled else self._value(error, STATE_BOUND)
 
-    def _tell(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
+    def _log_event(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
         self._events.append(
             [kind, number, value, self._state(frame), self._calls(), self._printed()]
         )
@@ -204,37 +207,35 @@ class StepRecorder:
             self._finish("enough")
 
     def _state(self, frame: FrameType) -> list[list[int]]:
-        """The variables that differ from what was told last: pairs of a name and a value."""
+        """The variables that changed since the last state: numbers of name and value."""
         changed, last = [], self._last
-        seen = set()
+        bound = set()
         for name, value in self._variables(frame):
-            seen.add(name)
-            known = last.get(name)
-            if known is not None and known[0] is value and type(value) in _ATOMS:
+            bound.add(name)
+            previous = last.get(name)
+            if previous is not None and previous[0] is value and type(value) in _ATOMS:
                 continue
             number = self._value(value, STATE_BOUND)
-            if known is None or known[1] != number:
+            if previous is None or previous[1] != number:
                 changed.append([self._name(name), number])
-            # Only what cannot change is kept, so that nothing lives longer than it would.
+            # Only immutable values are kept, so that no object lives longer than it would.
             last[name] = (value if type(value) in _ATOMS else self, number)
-        for name in [each for each in last if each not in seen]:
+        for name in [name for name in last if name not in bound]:
             changed.append([self._name(name), -1])
             del last[name]
         return changed
 
-    def _variables(self, frame: FrameType) -> list[tuple[str, Any]]:
-        found = frame.f_globals
-        is_module = frame.f_locals is found
-        chosen = [(name, found[name]) for name in self._request.module_names if name in found]
-        chosen = [each for each in chosen if not _is_code(each[1])]
-        if is_module:
-            return chosen
-        return [*frame.f_locals.items(), *chosen]
+    def _variables(self, frame: FrameType) -> list[tuple[str, object]]:
+        variables = frame.f_globals
+        is_module = frame.f_locals is variables
+        names = (name for name in self._request.module_names if name in variables)
+        data = [(name, variables[name]) for name in names if not _is_code(variables[name])]
+        return data if is_module else [*frame.f_locals.items(), *data]
 
     def _name(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
 
-    def _value(self, value: Any, bound: Bound) -> int:
+    def _value(self, value: object, bound: Bound) -> int:
         written = self._snapshots.write(value, bound)
         return self._values.setdefault(written, len(self._values))
 
@@ -248,12 +249,12 @@ class StepRecorder:
             return 0
 
     def program_ended(self) -> None:
-        """The program is over; if the call has not ended it waits, as a generator does."""
+        """The program has ended; a call that has not is a generator that waits."""
         if self._events:
             self._finish(WAITING)
 
     def _finish(self, why: str) -> None:
-        if self._over or os.getpid() != self._process:  # a child that was forked off goes on
+        if self._over or os.getpid() != self._process:  # a forked child continues
             return
         self._over = True
         self._ended({
@@ -262,17 +263,17 @@ class StepRecorder:
         })  # fmt: skip
 
 
-def _is_code(value: Any) -> bool:
+def _is_code(value: object) -> bool:
     return type(value) in _CODE or is_class(value)
 
 
 class _ZoomLoader(SourceFileLoader):
-    """Loads the module that the function is in."""
+    """Loads the module of the target function."""
 
     compiled: Callable[[bytes | str, str], CodeType]
 
     def get_code(self, fullname: str) -> CodeType:
-        """Rewritten, and never from a cache."""
+        """The rewritten code, never from a cache."""
         path = self.get_filename(fullname)
         return self.compiled(self.get_data(path), path)
 
@@ -284,7 +285,7 @@ class _ZoomFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module with the wanted function; all others are found as always."""
+        """The module of the target function; the normal finders find all others."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin != self._file or type(spec.loader) is not SourceFileLoader:
             return None
@@ -298,11 +299,11 @@ def start(
     request: ZoomRequest, output: str, here: Callable[[], int], calls: Callable[[], int],
     finish: Callable[[], None], aside: Aside = directly,
 ) -> StepRecorder:  # fmt: skip
-    """Watch for the call; when it has been told of, write that down and end the process.
+    """Log the target call; then write the log to `output` and end the process.
 
-    `finish` ends the recording. What is done here is done `aside` while the program runs.
+    `finish` ends the recording. Hooks run `aside`, unnoticed by the journal.
     """
-    output = os.path.abspath(output)  # noqa: PTH100 - the program may change its folder
+    output = os.path.abspath(output)  # noqa: PTH100 - the program may change its directory
     printed = f"{output}.printed"
 
     def ended(log: dict[str, Any]) -> None:

@@ -1,12 +1,12 @@
 """Which steps of a call could have influenced a part of a variable: a backward dynamic slice.
 
 Going back in time from where the part was seen, an action is in the slice if it set what is looked
-for, as its text says or as the values show; what it read is looked for from there on (Korel and
-Laski 1988). The choices that led to an action come with it, and so do those that kept something
-from being done: a branch not taken that would have changed it, a jump that did not come.
+for, by its text or by the logged values; what it read is looked for from there on (Korel and Laski
+1988). The choices that led to an action are in the slice too, and so are those that prevented
+something: a branch not taken that would have changed it, a jump that did not happen.
 
-What none of the slices has is searched last: they are never complete, since of values only the
-first levels are seen.
+Slices are never complete, since only the first levels of values are logged. Steps in none of them
+are searched last.
 """
 
 from __future__ import annotations
@@ -32,23 +32,20 @@ from whence.langs.python.zoom.step_variables import StepVariables
 
 
 class Width(Enum):
-    """How much is taken into a slice."""
+    """How much a slice includes."""
 
     PART = 1
-    """The one part is followed through plain copies; what only changed other parts of the same
-    variable is left out."""
+    """Follows one part through plain copies; ignores changes of other parts of the variable."""
     VARIABLES = 2
-    """What changed the variable, and all variables that are read on the way."""
+    """Changes of the whole variable, and of all variables that are read on the way."""
     OBJECTS = 3
-    """Also what may have written to an object that is reached in some way that is not seen."""
+    """Also everything that may have written to an object over an unknown alias."""
 
 
 @dataclass(frozen=True)
 class Seed:
-    """What is looked for: a part of a variable up to an event, or what one action did.
-
-    With both, it is what the action made of that part.
-    """
+    """What a slice starts from: a part of a variable at an event, or one action, or what the action
+    made of that part."""
 
     place: int
     part: VariablePart | None = None
@@ -56,7 +53,7 @@ class Seed:
 
 
 class StepSlices:
-    """Slices of one call."""
+    """Computes slices of one call."""
 
     def __init__(self, actions: Actions, variables: StepVariables, histories: AssignmentHistory):
         self._actions, self._variables, self._histories = actions, variables, histories
@@ -65,23 +62,23 @@ class StepSlices:
         self._jumps: dict[int, frozenset[type[ast.stmt]]] = {}
 
     def slice(self, seed: Seed, width: Width) -> tuple[list[Segment], list[Segment]]:
-        """The segments whose own doing is in the slice, and all that these lie in."""
+        """The segments with an action in the slice, and all segments around them."""
         return _Backwards(self, seed, width).found()
 
     def reads(self, action: Action) -> Names:
-        """What an action read: what it calls may read all that functions in this one see."""
+        """What an action read; a call may read all variables that nested functions use."""
         key = tuple(map(id, action.pieces))
         if key not in self._read:
             self._read[key] = self.read_by(action.pieces)
         return self._read[key]
 
     def read_by(self, pieces: tuple[ast.AST, ...]) -> Names:
-        """The same of pieces of the text."""
+        """What some code reads."""
         lasting = self._variables.lasting if any(map(_calls, pieces)) else NONE
         return self._variables.read_by(pieces) | lasting
 
     def touches(self, node: ast.AST, wide: bool) -> Names:
-        """What a statement may change, with all branches that it has."""
+        """What a statement may change in any of its branches."""
         key = (id(node), wide)
         if key not in self._static:
             self._static[key] = mentioned(node) if wide else touched(node)
@@ -125,7 +122,7 @@ class _Backwards:
         return self._part is not None and self._histories.sets(action, self._part)
 
     def _is_governing(self, action: Action) -> bool:
-        """Whether what is looked for was done, or not done, because of a choice."""
+        """Whether a choice caused or prevented something in the slice."""
         segment = action.segment
         owner = segment if action.is_own else self._actions.parents[id(segment)]
         node = self._actions.node(segment)
@@ -134,7 +131,7 @@ class _Backwards:
         return any(self._is_after(segment, jump) for jump in self._slices.leads_to(node))
 
     def _is_after(self, segment: Segment, jump: type[ast.stmt]) -> bool:
-        """Whether something in the slice would not have come, or would have, after a jump."""
+        """Whether a jump would have skipped something in the slice, or did."""
         if jump is ast.Return:
             return bool(self._holding)
         for above in self._actions.above(segment):
@@ -146,7 +143,7 @@ class _Backwards:
         return False
 
     def _is_caught(self, action: Action) -> bool:
-        """Whether an exception led to something in the slice, or kept it from being done."""
+        """Whether an exception caused or prevented something in the slice."""
         for above in self._actions.above(action.segment):
             node = self._actions.node(above)
             if isinstance(node, ast.Try | ast.TryStar | ast.With | ast.AsyncWith):
@@ -159,10 +156,10 @@ class _Backwards:
 
     def _take(self, action: Action, *, learn: bool = True) -> None:
         self._own.setdefault(id(action.segment), action.segment)
-        for each in chain([action.segment], self._actions.above(action.segment)):
-            if id(each) in self._holding:
+        for segment in chain([action.segment], self._actions.above(action.segment)):
+            if id(segment) in self._holding:
                 break
-            self._holding[id(each)] = each
+            self._holding[id(segment)] = segment
         if not learn:
             self._names |= self._slices.reads(action) & self._histories.keys(action)
             return
@@ -172,8 +169,8 @@ class _Backwards:
             return
         part, self._part = self._part, self._histories.copied(action, self._part)
         keys = self._slices.reads(action) & self._histories.keys(action)
-        put = self._histories.worked_out(action, part)
-        # Other parts of what it is put into, or stands beside, do not matter to it.
+        put = self._histories.stored_expression(action, part)
+        # Other parts of the same objects do not influence it.
         if self._part is not None:
             self._names |= keys - {self._part.name, part.name}
         elif put is not None:

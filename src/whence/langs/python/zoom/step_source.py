@@ -1,8 +1,8 @@
-"""What is said of each step of a call: its question, its place in the text, how it ended.
+"""The content of the question about each step: its variables before and after, its ending.
 
-A step is asked about by what was so before and after it: of all variables only those that it reads,
-and those that it changed and that something may read later. Invariant: what is said of a step
-depends on nothing but what the call told between its first and last event, and on the text.
+A question shows only the variables that the step reads, and those that it changed and that
+something may read later. Invariant: a question depends only on the events of its step and on the
+text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CUT = "the call was followed up to here only"
 
 
 class StepSource:
-    """Where the details of steps are: a `DetailSource`."""
+    """Gives the details of steps: the `DetailSource` of their tree."""
 
     def __init__(
         self, log: StepLog, body: FunctionBody, recorded: ColumnTree, node: int, file: str
@@ -61,7 +61,7 @@ class StepSource:
         self._matter: dict[tuple[object, ...], tuple[frozenset[str], frozenset[str]]] = {}
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
-        """A step, or a recorded call."""
+        """A step, or a recorded call if `detail` is negative."""
         if detail < 0:
             return self._recorded.call(self._recorded.position(-1 - detail))
         segment = self.segments[detail]
@@ -84,7 +84,7 @@ class StepSource:
         )  # fmt: skip
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """What recorded calls led to is searched in the recording, not here."""
+        """Always refuses: callees of recorded calls are searched in the recording."""
         if detail >= 0:
             raise CannotExpand(f"{_CUT}: it went on for too long")
         raise CannotExpand(f"what call {-1 - detail} led to is not looked at inside another call")
@@ -92,17 +92,17 @@ class StepSource:
     # --- what one is asked ------------------------------------------------------------------------
 
     def before(self, segment: Segment) -> list[str]:
-        """The variables that a segment reads and that there were."""
+        """The existing variables that a segment reads."""
         state = self._log.states[segment.first]
         read, _ = self._that_matter(segment)
         return [name for name in state if name in read]
 
     def named(self, segment: Segment, root: str, position: int) -> str:
-        """The variable that the root of a mark stands for, which may be named by its number."""
+        """The variable that the root of a mark means, which may be given by position."""
         return root if position < 0 else list(self._before(segment))[position].name
 
     def _that_matter(self, segment: Segment) -> tuple[frozenset[str], frozenset[str]]:
-        """The variables that a segment reads, and those that live on: the same in each round."""
+        """The variables that a segment reads, and those alive after it; equal for all rounds."""
         is_left = segment.ending is SegmentEnding.BREAK
         bound = self._bound_by_next(segment)
         key = (segment.kind, segment.number, segment.last, is_left, bound)
@@ -121,7 +121,7 @@ class StepSource:
             yield Binding(STILL_TO_COME, to_come)
 
     def _same(self, segment: Segment) -> Iterator[str]:
-        """Containers that are in two places of a value since the segment."""
+        """Containers that occur twice in a value since the segment ran."""
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         for name in self.changed(segment):
             if name in after:
@@ -133,7 +133,7 @@ class StepSource:
                 yield f"result{one} is result{other}"
 
     def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
-        """Of the objects that a segment reads, those of which it sees only some attributes."""
+        """The objects of which a segment uses only some attributes."""
         if segment.kind is SegmentKind.REST:
             return
         state = self._log.states[segment.first]
@@ -148,14 +148,14 @@ class StepSource:
                     yield name, seen
 
     def _nodes(self, segment: Segment) -> list[ast.stmt]:
-        """The pieces of text that a segment runs."""
+        """The syntax nodes that a segment runs."""
         node = self.labels.node(segment)
         if segment.kind in LEAVES:
             return [ast.Expr(header_of(node))]
         statements = self._body.statements
         parent = statements[segment.number].parent
         inside = statements[segment.number : segment.last + 1]
-        return [each.node for each in inside if each.parent == parent]
+        return [statement.node for statement in inside if statement.parent == parent]
 
     def _read(self, segment: Segment) -> frozenset[str]:
         node = self.labels.node(segment)
@@ -171,34 +171,33 @@ class StepSource:
         return self._variables.read(segment.number, segment.last)
 
     def changed(self, segment: Segment) -> list[str]:
-        """The variables that were bound or are not what they were, and that matter to what comes
-        after."""
+        """The variables that a segment bound or changed, if later code may read them."""
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         bound = self._bound_in(segment)
         changed = [name for name in after if before.get(name) != after[name] or name in bound]
         changed += [name for name in before if name not in after]
         (_, alive), named = self._that_matter(segment), self._variables.named
-        # A name that the text does not have is one of its private names, spelt out.
+        # A name that is not in the text is a mangled private name.
         return [name for name in changed if name in alive or name not in named]
 
     def _bound_in(self, segment: Segment) -> frozenset[str]:
-        """The names that the statements of a segment bound when they ran."""
+        """The names that the statements of a segment bound."""
         pending = [segment]
         while pending:
-            each = pending[-1]
-            missing = [inner for inner in each.children if id(inner) not in self._bound]
+            top = pending[-1]
+            missing = [child for child in top.children if id(child) not in self._bound]
             if missing:
                 pending += missing
                 continue
             pending.pop()
-            found = [self._bound[id(inner)] for inner in each.children]
-            if each.kind is SegmentKind.STATEMENT and not each.children and each.ending is None:
-                found.append(self._variables.bound(each.number))
-            self._bound[id(each)] = frozenset[str]().union(*found)
+            bound = [self._bound[id(child)] for child in top.children]
+            if top.kind is SegmentKind.STATEMENT and not top.children and top.ending is None:
+                bound.append(self._variables.bound(top.number))
+            self._bound[id(top)] = frozenset[str]().union(*bound)
         return self._bound[id(segment)]
 
     def alive(self, segment: Segment) -> frozenset[str]:
-        """What may be read after a segment; of what the call was given, somebody holds it."""
+        """What may be read after a segment. The caller holds the arguments, so they count."""
         variables, number = self._variables, segment.number
         if segment.kind is SegmentKind.REST:
             return frozenset()
@@ -213,8 +212,8 @@ class StepSource:
         return (found | variables.alive_after(segment.last)) - self._bound_by_next(segment)
 
     def _bound_by_next(self, segment: Segment) -> frozenset[str]:
-        """What was bound before the state after a segment was told, and not by it: the item of the
-        next round, the exception in a handler."""
+        """Names that were bound after a segment but before its final state was logged: the item of
+        the next round, the exception of a handler."""
         kind, number = self._log.events[segment.end][:2]
         if kind == "round":
             return names_written(
@@ -236,7 +235,7 @@ class StepSource:
         return self._log.value(state[name]) if name in state else None
 
     def _to_come(self, segment: Segment) -> Value | None:
-        """Of a loop over items: those that came in the rounds that a segment is made of."""
+        """The items of the remaining rounds that a segment consists of."""
         node = self.labels.node(segment)
         if segment.kind is not SegmentKind.ROUNDS or not isinstance(node, ast.For | ast.AsyncFor):
             return None
@@ -284,7 +283,7 @@ class StepSource:
         return tuple(found)
 
     def outcome_kind(self, segment: Segment) -> OutcomeKind:
-        """How it ended, in the words of every tree."""
+        """How a segment ended, as an outcome of a call."""
         if segment.ending is SegmentEnding.RAISE:
             return OutcomeKind.RAISED
         if segment.ending is SegmentEnding.CUT:
@@ -293,7 +292,7 @@ class StepSource:
         return OutcomeKind.RETURNED
 
     def equation(self, segment: Segment) -> int:
-        """A number that is the same for equal questions."""
+        """A digest that is the same for equal questions."""
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         log = self._log
         said = repr((

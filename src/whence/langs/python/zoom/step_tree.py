@@ -1,11 +1,11 @@
 """The tree that is searched inside a call: its segments as steps, with the calls that they made.
 
-The call itself is the root, below it stand its segments, and below those without segments of their
-own the recorded calls that were made there. Recorded calls keep their ids, so what was said of them
-holds here too; steps have ids behind all of them.
+The root is the call itself. Below it are its segments, and below segments without children the
+recorded calls that they made. Recorded calls keep their ids, so that answers about them hold here
+too; steps have ids after all of them.
 
-Invariant: what a recorded call led to is not in this tree. One that made calls is implicit here, so
-it is never blamed for what lies below it.
+Invariant: callees of a recorded call are not in this tree. A recorded call that made calls is
+implicit here, so it is never blamed for what lies below it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EFFORT = 12
 
 @dataclass(frozen=True)
 class ZoomedCall:
-    """A call that is gone into: what it told, its text, and where it was recorded."""
+    """A call whose steps are searched: its log, its text and its recording."""
 
     log: StepLog
     body: FunctionBody
@@ -42,7 +42,7 @@ class ZoomedCall:
         return _TreeBuilder(self).tree()
 
     def searched(self) -> tuple[ColumnTree, StepProvenance]:
-        """The same, with where values came from among them."""
+        """The tree of its steps with their provenance."""
         building = _TreeBuilder(self)
         tree = building.tree()
         return tree, StepProvenance(
@@ -63,12 +63,12 @@ class _TreeBuilder:
         self._calls = self._made()
 
     def _made(self) -> list[int]:
-        """The calls that the call made itself, in the order in which they began."""
+        """The callees of the call, in the order in which they began."""
         recorded = self._zoomed.recorded
         position = recorded.position(self._zoomed.node)
         parent, end = recorded.columns.parent, int(recorded.columns.end[position])
         below = range(position + 1, end)
-        return sorted(recorded.id(each) for each in below if int(parent[each]) == position)
+        return sorted(recorded.id(callee) for callee in below if int(parent[callee]) == position)
 
     def tree(self) -> ColumnTree:
         whole = self._zoomed.whole
@@ -80,7 +80,7 @@ class _TreeBuilder:
             number = self._row(segment, above)
             pending += [(child, number) for child in reversed(segment.children)]
             if segment.kind is not SegmentKind.STRETCH:
-                # What lies between its parts is its own doing, and so are the calls made there.
+                # Calls between its children are its own.
                 inside = [
                     (log.calls[child.first], log.calls[child.end]) for child in segment.children
                 ]
@@ -89,8 +89,8 @@ class _TreeBuilder:
                         taken.add(call)
                         self._recorded_row(call, number)
                         self._made_by.setdefault(number, []).append(call)
-        # Some began when the call was over: a generator that it made. Of a call that was not
-        # followed to its end, those that came later are among what is not known.
+        # A generator that it created may begin after the call ended. If the log was cut, later
+        # calls belong to the unknown rest.
         last = log.calls[-1] if log.is_cut else max(self._calls, default=0)
         for call in self._calls:
             if call not in taken and call <= last:
@@ -103,7 +103,7 @@ class _TreeBuilder:
         )
 
     def places(self) -> StepPlaces:
-        """Where the steps of the tree are."""
+        """Which node of the tree each segment is."""
         others = frozenset(self._others)
         return StepPlaces(
             self._zoomed.node, self.source.segments, self._first, self._made_by, others
@@ -125,7 +125,7 @@ class _TreeBuilder:
         return number
 
     def _rest(self) -> None:
-        """What came after the last thing that was told, about which nothing is known."""
+        """A row for everything after the last logged event."""
         log = self._zoomed.log
         last = len(log.events) - 1
         rest = Segment(SegmentKind.REST, 0, last, last, ending=SegmentEnding.CUT)
