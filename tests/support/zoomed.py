@@ -57,9 +57,9 @@ class Copying(StepRecorder):
         super().__init__(wish, here, lambda: 0, ended)
         self.kept: dict[int, Scope] = {}
 
-    def _tell(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
+    def _log_event(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:
         self.kept[len(self._events)] = _copied(dict(self._variables(frame)))
-        super()._tell(kind, number, value, frame)
+        super()._log_event(kind, number, value, frame)
 
     def at(self, place: int) -> Scope:
         """A copy of the variables as they were at an event."""

@@ -38,7 +38,7 @@ _POSITIONAL = 2
 
 
 @dataclass(frozen=True, slots=True)
-class CallSource:
+class CallExpression:
     """A call as source: the expression, and the variables that hold its arguments.
 
     `makes` is the parameter that the expression gives rather than takes: `self` of an `__init__`.
@@ -77,7 +77,7 @@ def _is_sent_to(node: FunctionNode) -> bool:
     return any(isinstance(e, ast.Yield) and id(e) not in dropped for e in ast.walk(node))
 
 
-def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions) -> CallSource:
+def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions) -> CallExpression:
     """The call; statements that prepare it are the writer's."""
     node = definition(call.code, module)
     if call.disturbed:
@@ -93,7 +93,7 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
     if is_wrapped(node):
         function = f"{writer.imports.module('inspect')}.unwrap({function})"
     made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-    return CallSource(_run(writer, call, made), variables)
+    return CallExpression(_run(writer, call, made), variables)
 
 
 def _of_class(
@@ -102,7 +102,7 @@ def _of_class(
     node: FunctionNode,
     name: QualifiedName,
     variables: dict[str, str],
-) -> CallSource:
+) -> CallExpression:
     given = dict(call.arguments)
     kind = kind_of(node)
     owner = QualifiedName(name.module, name.qualname.rpartition(".")[0])
@@ -112,7 +112,7 @@ def _of_class(
     if kind == "staticmethod":
         function = f"{writer.imports.name(owner)}.{last}"
         made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-        return CallSource(_run(writer, call, made), variables)
+        return CallExpression(_run(writer, call, made), variables)
     own = next(iter(given), None)
     if own is None:
         raise CannotRebuild("what it was called on was not recorded")
@@ -121,7 +121,9 @@ def _of_class(
         if not isinstance(first, InstanceRecipe):
             raise CannotRebuild("what it was called on was not recorded")
         parts = _arguments(writer, call, node, given, variables, skip=1)
-        return CallSource(Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own)
+        return CallExpression(
+            Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own
+        )
     if kind == "classmethod":
         if not isinstance(first, ClassRecipe):
             raise CannotRebuild("the class that it was called on was not recorded")
@@ -131,14 +133,14 @@ def _of_class(
         if not same_class:
             function = f"{function}.__func__"
             parts = (("", writer.imports.name(first.name)), *parts)
-        return CallSource(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+        return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
     wish = own if own not in ("self", "this") else _snake(first, owner)
     variable = variables[own] = writer.variable(wish, first)
     if kind == "property":
-        return CallSource(f"{variable}.{last}", variables)
+        return CallExpression(f"{variable}.{last}", variables)
     parts = _arguments(writer, call, node, given, variables, skip=1)
     if kind == "setter":
-        return CallSource(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
+        return CallExpression(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
     inherited = (
         not isinstance(first, InstanceRecipe | SharedRecipe) or getattr(first, "of", owner) != owner
     )
@@ -149,7 +151,7 @@ def _of_class(
         made = Group(f"{function}(", (("", variable), *parts), ")")
     else:
         made = Group(f"{variable}.{last}(", parts, ")")
-    return CallSource(_run(writer, call, made), variables)
+    return CallExpression(_run(writer, call, made), variables)
 
 
 def _snake(recipe: Recipe, owner: QualifiedName) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.langs.python.rebuilding.call_source import CallSource
+from whence.langs.python.rebuilding.call_source import CallExpression
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.rebuilding.value_source import (
     NOT_PLAIN,
@@ -74,7 +74,7 @@ class OutcomeAssertion:
         self,
         writer: ValueWriter,
         call: CallRecipe,
-        written: CallSource,
+        written: CallExpression,
         module: Callable[[str], ModuleDefinitions | None],
     ) -> None:
         self._writer = writer
