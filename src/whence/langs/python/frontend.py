@@ -16,7 +16,8 @@ from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.priors.import_prior import ImportPrior
-from whence.langs.python.priors.learned_store import FILE, LearnedPrior
+from whence.langs.python.priors.learned_prior import LearnedPrior
+from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.replay.fallback_provenance import FallbackProvenance

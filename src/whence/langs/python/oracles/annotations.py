@@ -52,7 +52,7 @@ _TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequ
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class AnnotationScope:
     """Where an annotation stands."""
 
     module: ModuleBindings
@@ -66,7 +66,9 @@ class Reader:
     def __init__(self, modules: ProgramBindings) -> None:
         self._modules = modules
 
-    def allowed(self, expression: ast.expr | None, scope: Scope, depth: int = 0) -> Allowed:
+    def allowed(
+        self, expression: ast.expr | None, scope: AnnotationScope, depth: int = 0
+    ) -> Allowed:
         """What an annotation allows."""
         if expression is None or depth > _DEEPEST:
             return _UNCLEAR
@@ -89,7 +91,7 @@ class Reader:
     # --- names -----------------------------------------------------------------------------------
 
     def meaning(
-        self, expression: ast.expr, scope: Scope
+        self, expression: ast.expr, scope: AnnotationScope
     ) -> Imported | tuple[ModuleBindings, object]:
         """What a name stands for: something of a module by its name, or a binding of source."""
         nothing = scope.module, None
@@ -131,18 +133,18 @@ class Reader:
             return ".".join(filter(None, (binding.module, binding.name, rest)))
         return ".".join(filter(None, (binding.module, rest)))
 
-    def _named(self, expression: ast.expr, scope: Scope, depth: int) -> Allowed:
+    def _named(self, expression: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
         match self.meaning(expression, scope):
             case Imported(module, name):
                 return _known(module, name)
             case (ModuleBindings() as module, ast.ClassDef(name)):
                 return UserClass(QualifiedName(module.name, name))
             case (ModuleBindings() as module, ast.expr() as alias):
-                return self._alias(alias, Scope(module), depth)
+                return self._alias(alias, AnnotationScope(module), depth)
             case _:
                 return _UNCLEAR
 
-    def _alias(self, alias: ast.expr, scope: Scope, depth: int) -> Allowed:
+    def _alias(self, alias: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
         """What a name of a module is assigned: a type, or a `NewType` of one."""
         if isinstance(alias, ast.Call):
             named = self.meaning(alias.func, scope)
@@ -157,7 +159,7 @@ class Reader:
     # --- with parts ------------------------------------------------------------------------------
 
     def _subscript(
-        self, value: ast.expr, inner: Sequence[ast.expr], scope: Scope, depth: int
+        self, value: ast.expr, inner: Sequence[ast.expr], scope: AnnotationScope, depth: int
     ) -> Allowed:
         named = self.meaning(value, scope)
         if not isinstance(named, Imported):
@@ -184,7 +186,7 @@ class Reader:
             return _UNCLEAR
         return Holding(plain.name, tuple(self.allowed(each, scope, depth + 1) for each in inner))
 
-    def _tuple(self, inner: Sequence[ast.expr], scope: Scope, depth: int) -> Allowed:
+    def _tuple(self, inner: Sequence[ast.expr], scope: AnnotationScope, depth: int) -> Allowed:
         if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is ...:
             return Holding("tuple", (self.allowed(inner[0], scope, depth + 1),))
         if any(isinstance(each, ast.Starred) for each in inner):
@@ -256,10 +258,10 @@ def _literals(inner: Sequence[ast.expr]) -> Allowed:
 
 def find_function(
     module: ModuleBindings, qualname: str, first_line: int
-) -> tuple[FunctionNode, Scope] | None:
+) -> tuple[FunctionNode, AnnotationScope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
     name = qualname.rpartition(".")[2]
-    found: list[tuple[FunctionNode, Scope]] = []
+    found: list[tuple[FunctionNode, AnnotationScope]] = []
 
     def look(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
         for node in _definitions(body):
@@ -269,7 +271,7 @@ def find_function(
                 look(node.body, inside | bound_in(node.body), f"{here}.")
                 continue
             if here == qualname and first_line_of(node) == first_line and node.name == name:
-                found.append((node, Scope(module, inside)))
+                found.append((node, AnnotationScope(module, inside)))
             locals_ = bound_in(node.body) | {each.arg for each in _arguments(node.args)}
             look(node.body, inside | locals_, f"{here}.<locals>.")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from whence.errors import UsageError
 from whence.langs.python.oracles.type_hints import unchanged_files
 from whence.langs.python.source.class_bodies import class_at, only_defines
+from whence.langs.python.source.source_parsing import read_source
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import place_of
 from whence.langs.python.trace.trace_source import TraceSource
@@ -42,9 +43,8 @@ class ClassBodyOracle:
         if code is None or not code.flags & f.CLASS_BODY:
             return None
         path = None if code.is_text else self._unchanged(source).get(code.module)
-        try:
-            text = "" if path is None else path.read_text(encoding="utf-8")
-        except (OSError, ValueError):
+        text = "" if path is None else read_source(path)
+        if text is None:
             return None
         node = class_at(text, code.first_line)
         if node is None or node.name != code.qualname.rpartition(".")[2] or not only_defines(node):

@@ -17,9 +17,9 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.oracles.allowed_types import Allowed, Builtin, Either, all_of, fits
 from whence.langs.python.oracles.annotations import (
+    AnnotationScope,
     Parameter,
     Reader,
-    Scope,
     find_function,
     parameters,
     parsed,
@@ -58,7 +58,7 @@ class _Declared:
 
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    scope: Scope
+    scope: AnnotationScope
 
 
 class TypeHintOracle:

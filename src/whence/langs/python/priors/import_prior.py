@@ -1,8 +1,8 @@
-"""What is known beforehand of a recorded program: that to import a module is seldom the fault.
+"""A prior that makes imports unlikely to be at fault.
 
-A program that imports a package has hundreds of calls below the bodies of its modules, and nobody
-can say of `<module>() → None` whether it is right. So they are asked about when nothing else is
-left. Statements of the program itself (`__main__`) are as likely as any others.
+Importing a package makes hundreds of calls below module bodies, and nobody can judge
+`<module>() → None`. So these are asked about last. Statements of the program itself (`__main__`)
+are as likely as any others.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 from whence.ports import Floats, Prior, Tree
 
 _BELOW = 0.05
-"""What an import calls may well be wrong; what the program does afterwards is likelier to be."""
+"""The factor of calls that an import makes: they can be wrong, but later ones are likelier."""
 _BODY = "<module>"
 
 
 @dataclass(frozen=True)
 class ImportPrior:
-    """Makes imports unlikely; `further`: what else is known."""
+    """Makes imports unlikely; `further` is another prior to multiply with."""
 
     further: Prior | None = None
 
     def factors(self, tree: Tree) -> Floats:
-        """1 for all other calls, or what `further` says of them."""
+        """The factor of each call: 1 for all but imports, times what `further` says."""
         columns = tree.columns
-        # What is made of a text (`exec`, an example in a docstring) is no import.
+        # Code from a text (`exec`, an example in a docstring) is no import.
         bodies = [
             number
             for number, function in enumerate(tree.functions)
@@ -41,7 +41,7 @@ class ImportPrior:
             factors *= self.further.factors(tree)
         end = 0
         for position in np.flatnonzero(np.isin(columns.function, bodies)):
-            if position >= end:  # what it imports in turn lies below it
+            if position >= end:  # its own imports lie below it
                 end = int(columns.end[position])
                 factors[position:end] *= _BELOW
             factors[position] = 0.0  # raised to the floor that every prior has

@@ -1,9 +1,8 @@
-"""Learning from recorded tests, while others are still being recorded.
+"""Learns from recorded tests while others are still being recorded.
 
-The plugin leaves a recording of each test in a folder, and a line about it once it is whole
-(`_whence_pytest/learning.py`). Here one after the other is read, learned from and removed. So
-neither the memory nor the disk that it takes grows with the number of tests, and whenever it is
-stopped, what was learned until then is kept.
+The plugin writes a recording of each test to a folder, and a line about it once it is complete
+(`_whence_pytest/learning.py`). The learner reads them one by one and removes them, so that neither
+memory nor disk use grows with the number of tests. What was learned is kept when it is stopped.
 """
 
 from __future__ import annotations
@@ -17,21 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.priors.learned_store import (
-    FILE,
-    Amount,
-    Compiled,
-    LearnedStore,
-    digests,
-    name_of,
-)
+from whence.langs.python.priors.learned_prior import CodeDigests, digests, name_of
+from whence.langs.python.priors.learned_store import FILE, Amount, LearnedStore
 from whence.langs.python.recordings import folder
 from whence.langs.python.trace.trace_reader import open_trace
 
 _MOST_OF_TEST = 500
-"""So many equations of one test are kept."""
+"""The most equations that are kept of one test."""
 _KEPT_EVERY = 1.0
-"""Seconds. To write to the disk after each test takes longer than to learn from it."""
+"""Seconds. Committing after each test would take longer than learning from it."""
 _TRIMMED_EVERY = 1000
 """Tests."""
 
@@ -46,7 +39,7 @@ class Learner:
         self._learned = LearnedStore(project / FILE)
         self._read: dict[Path, int] = {}
         """How many bytes of each list were read."""
-        self._compiled = Compiled()
+        self._compiled = CodeDigests()
         self._waiting: deque[Mapping[str, Any]] = deque()
         self._kept_at = time.monotonic()
         self._passing = self._failing = 0

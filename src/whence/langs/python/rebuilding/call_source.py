@@ -1,4 +1,4 @@
-"""How a recorded call is written: the function by its name, its arguments as it takes them."""
+"""Writes a recorded call as an expression: the function by name, its arguments as it takes them."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from whence.langs.python.trace.value_recipes import (
 from whence.model.call import OutcomeKind
 
 _MAY_CHANGE = (InstanceRecipe, SharedRecipe)
-"""What gets a variable of its own even where the call left it as it was."""
+"""Arguments that get a variable even if the call did not change them."""
 _POSITIONAL = 2
-"""How many arguments stand without their names, where they may stand with them."""
+"""How many arguments are written without keyword, where keywords are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallExpression:
     """A call as source: the expression, and the variables that hold its arguments.
 
-    `makes` is the parameter that the expression gives rather than takes: `self` of an `__init__`.
+    `makes` is the parameter that the expression creates: `self` of an `__init__`.
     """
 
     call: Text
     variables: dict[str, str]
     makes: str = ""
     statement: bool = False
-    """It assigns rather than calls, so that it has no value."""
+    """Whether it is an assignment, which has no value."""
 
 
 def definition(code: CodeEntry, module: ModuleDefinitions) -> FunctionNode:
@@ -78,12 +78,12 @@ def _is_sent_to(node: FunctionNode) -> bool:
 
 
 def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions) -> CallExpression:
-    """The call; statements that prepare it are the writer's."""
+    """The call as an expression; the writer collects the statements that prepare it."""
     node = definition(call.code, module)
     if call.disturbed:
         raise CannotRebuild(call.disturbed)
     owner = call.code.qualname.rpartition(".")[0]
-    # A changed argument is looked at after the call, and so needs a name.
+    # The test inspects a changed argument after the call, so it needs a name.
     variables: dict[str, str] = {}
     given = dict(call.arguments)
     name = QualifiedName(call.code.module, call.code.qualname)
@@ -161,7 +161,7 @@ def _snake(recipe: Recipe, owner: QualifiedName) -> str:
 
 
 def _run(writer: ValueWriter, call: CallRecipe, made: Text) -> Text:
-    """What makes a coroutine or generator run."""
+    """Wraps a coroutine or generator so that it runs."""
     if call.code.flags & f.COROUTINE:
         writer.imports.module("asyncio")
         return Group("asyncio.run(", (("", made),), ")")
@@ -185,7 +185,7 @@ def _arguments(
     variables: dict[str, str],
     skip: int = 0,
 ) -> Parts:
-    """The arguments, without those that are what they would be anyway."""
+    """The arguments, without those that equal their defaults."""
     signature = node.args
     ordered = [argument.arg for argument in (*signature.posonlyargs, *signature.args)][skip:]
     required = {argument.arg for argument in signature.posonlyargs}

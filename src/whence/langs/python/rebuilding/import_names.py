@@ -1,4 +1,4 @@
-"""The imports that a written test needs, and the names that things have in it."""
+"""The imports that a generated test needs, and the names that things have in it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whence.langs.python.trace.value_recipes import QualifiedName
 
 
 class ImportNames:
-    """Gives each thing a name, and tells at the end what has to be imported for it.
+    """Gives each thing a name and collects the imports for it.
 
-    `modules` says how modules are named where the test runs: a script that was run as `__main__`
-    has a name of its own there. `held` are modules that are made in another way, each by the name
-    of a variable: their things are reached through it.
+    `modules` maps recorded module names to those in the test: a script that ran as `__main__` has
+    another name there. `held` maps modules that the test loads itself to the variables that hold
+    them.
     """
 
     def __init__(self, modules: Mapping[str, str], held: Mapping[str, str]) -> None:
@@ -25,7 +25,7 @@ class ImportNames:
         self.taken: set[str] = set(held.values())
 
     def module(self, name: str) -> str:
-        """A module as a whole."""
+        """The expression for a module."""
         name = self._modules.get(name, name)
         if name in self._held:
             return self._held[name]
@@ -34,7 +34,7 @@ class ImportNames:
         return name
 
     def name(self, name: QualifiedName) -> str:
-        """A class or function."""
+        """The expression for a class or function."""
         if name.module in ("builtins", ""):
             return name.qualname
         module = self._modules.get(name.module, name.module)
@@ -44,18 +44,18 @@ class ImportNames:
         known = self._from.setdefault(module, {})
         if top not in known:
             if self.is_taken(top):
-                # Another thing of this name is here already: this one is reached by its module.
+                # The name is taken, so this one is reached through its module.
                 return f"{self.module(module)}.{name.qualname}"
             known[top] = top
             self.taken.add(top)
         return known[top] + dot + rest
 
     def is_taken(self, name: str) -> bool:
-        """Whether a name stands for something already."""
+        """Whether a name already means something."""
         return name in self.taken or hasattr(builtins, name) or keyword.iskeyword(name)
 
     def variable(self, wish: str) -> str:
-        """A name of its own for a variable."""
+        """An unused name for a variable."""
         base = wish if wish.isidentifier() else "value"
         name, number = base, 1
         while self.is_taken(name):

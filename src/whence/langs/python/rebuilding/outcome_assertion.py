@@ -1,7 +1,7 @@
-"""What a test asserts: that the expected came of a call, or at least not what was wrong.
+"""Writes what a test asserts: the expected outcome of a call, or at least not the wrong one.
 
-Invariant: an assertion that is written fails for what was recorded. Where that is not certain (an
-object without equality, a value of which less was recorded than there is), `CannotRebuild` says so.
+Invariant: the assertion fails for what was recorded. Where that is not certain (an object without
+equality, a value that was not fully recorded), `CannotRebuild` says so.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MUTABLE = (ItemsRecipe, EntriesRecipe, InstanceRecipe, BytearrayRecipe, Extende
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What was said to be wrong about a call: which part, and what it should have been."""
+    """What is wrong about a call: which part, and what it should have been."""
 
     expected: str | None = None
     mark: Mark | None = None
@@ -68,7 +68,7 @@ class _Expected:
 
 
 class OutcomeAssertion:
-    """Writes the call together with what is asserted of it, as the lines of a test's body."""
+    """Writes the call and what is asserted about it, as the lines of a test's body."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class OutcomeAssertion:
         self._result = ""
 
     def lines(self, said: Complaint, *, prints: bool) -> list[str]:
-        """The lines. `prints`: what the call printed is all that is printed in it."""
+        """The lines. `prints`: all output during the call was its own."""
         expected, words = self._expected(said.expected)
         comment = [f"# It should be: {words}"] if words else []
         if expected is not None and expected.raises:
@@ -102,7 +102,8 @@ class OutcomeAssertion:
     # --- what was expected -----------------------------------------------------------------------
 
     def _expected(self, text: str | None) -> tuple[_Expected | None, str]:
-        """The expected value as source; as words if it is not an expression that the test knows."""
+        """The expected value as source, or as a comment if it is no expression that the test can
+        evaluate."""
         if text is None:
             return None, ""
         bare = text.strip()
@@ -124,7 +125,7 @@ class OutcomeAssertion:
         return _Expected(source, value), ""
 
     def _resolved(self, tree: ast.Expression) -> str | None:
-        """The text with every name in it imported; None if the program has no such name."""
+        """The expression with its names imported; None if the program lacks one."""
         own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_bound(n)}
         own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
         module = self._call.code.module
@@ -184,7 +185,7 @@ class OutcomeAssertion:
         return fold(self._written.call, indent=indent)
 
     def _value(self) -> list[str]:
-        """The call, whose value gets a name."""
+        """The call, assigned to a variable."""
         if self._written.statement:
             return self._bare()
         wish = "result"
@@ -244,7 +245,7 @@ class OutcomeAssertion:
         return outcome.value
 
     def _part(self, mark: Mark) -> tuple[str, Recipe | None]:
-        """A marked part as an expression, and what was recorded of it."""
+        """A marked part as an expression, and its recorded value."""
         found = _ROOT.match(mark.root)
         if found is None:
             raise CannotRebuild(f"{mark} cannot be written in Python")
@@ -284,7 +285,7 @@ class OutcomeAssertion:
         statements = self._writer.statements
         count = len(statements)
         written = [(left, self._writer.expression(recipe)) for left, recipe in pairs]
-        # What the values need is made after the call, with the values that it was given untouched.
+        # Prepared after the call, so that its arguments are not touched before.
         more, statements[count:] = statements[count:], []
         return [*prepared, *more, *comment, *self._unequal(pairs, written)]
 
@@ -315,7 +316,7 @@ class OutcomeAssertion:
         return fold(value, before=f"assert {left} != ")
 
     def _all_that_came(self, *, prints: bool) -> list[tuple[str, Recipe]]:
-        """Everything that the call gave back and changed: something of it was wrong."""
+        """Everything that the call returned and changed: some of it is wrong."""
         outcome, call = self._outcome(), self._call
         pairs: list[tuple[str, Recipe]] = []
         nothing = isinstance(outcome, LiteralRecipe) and outcome.value is None

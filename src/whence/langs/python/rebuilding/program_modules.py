@@ -1,8 +1,7 @@
-"""Where the modules of a recorded program are found again, and how a test gets hold of them.
+"""Where the modules of a recorded program are, and how a test imports them.
 
-A script has no module name of its own while it runs: it is `__main__`. A test imports it by the
-name of its file. One that does its work as soon as it is imported is loaded by a few lines of the
-test instead, which take the names that it defined until it came to its end.
+A script runs as `__main__`; a test imports it by the name of its file. If importing it would run
+the program, the test loads it with a few lines of its own and takes the names that it defined.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ MAIN = "__main__"
 
 @dataclass(frozen=True, slots=True)
 class RecordedProgram:
-    """A recorded program: its files by module, its command, the way to a file's text."""
+    """A recorded program: its files by module, its command, and how to read a file."""
 
     files: Mapping[str, str]
     read: Callable[[str], str]
     folder: Path
     command: tuple[str, ...] = ()
     ended: bool = True
-    """Whether the run came to an end by itself."""
+    """Whether the run ended by itself."""
     parsed: dict[str, ModuleDefinitions | None] = field(
         default_factory=dict, compare=False, repr=False
     )
 
     def module(self, name: str) -> ModuleDefinitions | None:
-        """The definitions of a module, if its text is to be had."""
+        """The definitions of a module, if its source is available."""
         if name not in self.parsed:
             self.parsed[name] = self._parsed(name)
         return self.parsed[name]
@@ -48,7 +47,7 @@ class RecordedProgram:
             return None
 
     def own_name(self, module: str) -> str:
-        """What a module is called by others."""
+        """The name by which other modules import a module."""
         if module != MAIN:
             return module
         if self.command[:1] == ("-m",) and len(self.command) > 1:
@@ -60,7 +59,7 @@ class RecordedProgram:
 
 @dataclass(frozen=True, slots=True)
 class ModuleAccess:
-    """How a test gets hold of a module: the folder to be searched, or the file to be loaded."""
+    """How a test gets a module: the directory to search, or the file to load."""
 
     module: str
     root: Path | None
@@ -69,7 +68,7 @@ class ModuleAccess:
 
 
 def find_access(program: RecordedProgram, module: str, known: ModuleDefinitions) -> ModuleAccess:
-    """The way to a module; `CannotRebuild` if there is none."""
+    """How a test gets a module; `CannotRebuild` if it cannot."""
     name = program.own_name(module)
     path = program.folder / program.files[module]
     parts = name.split(".")
@@ -94,12 +93,12 @@ def find_access(program: RecordedProgram, module: str, known: ModuleDefinitions)
 
 
 def _is_known(name: str, path: Path) -> bool:
-    """Whether another module has this name, which an import would find first."""
+    """Whether an import would find another module of this name first."""
     return name in sys.stdlib_module_names or path.stem.startswith("test_")
 
 
 def _is_installed(top: str, folder: Path) -> bool:
-    """Whether a package is found there without the help of a search path."""
+    """Whether a package is installed from there, without `sys.path` changes."""
     try:
         spec = importlib.util.find_spec(top)
     except (ImportError, ValueError, AttributeError):

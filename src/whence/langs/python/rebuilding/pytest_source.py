@@ -1,8 +1,8 @@
-"""A failing test in pytest style, written from a recorded call.
+"""Writes a failing pytest test from a recorded call.
 
-The test makes the call's inputs again with literals and constructor calls, makes the call, and
-asserts what was said of it. It is text: nothing of the program is run to write it. Where a part of
-the call cannot be made again, there is no test but the reason (`CannotRebuild`).
+The test creates the call's inputs with literals and constructor calls, makes the call, and asserts
+what the user said about it. Nothing of the program is run to write it. If a part of the call cannot
+be written, `CannotRebuild` gives the reason.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _UNCHANGING = (LiteralRecipe, MemberRecipe, SummaryRecipe)
 
 
 @dataclass(frozen=True, slots=True)
-class TestRequest:
-    """What is to be written: a call, what was said of it, where the test will be, what it is."""
+class RecordedTest:
+    """The test to write: a call, the complaint about it, the path of the file, its docstring."""
 
     call: CallRecipe
     said: Complaint
     test: Path
     about: str
     prints: bool
-    """Whether what the call printed is all that was printed while it ran."""
+    """Whether all output during the call was its own."""
 
 
 def test_name(call: CallRecipe) -> str:
@@ -60,8 +60,8 @@ def test_name(call: CallRecipe) -> str:
     return f"test_{words}"
 
 
-def regression_test_source(order: TestRequest, program: RecordedProgram) -> str:
-    """The text of a test file; `CannotRebuild` if there can be none."""
+def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str:
+    """The text of a test file."""
     call = order.call
     module = program.module(call.code.module)
     if module is None:
@@ -95,11 +95,11 @@ def _value(writer: ValueWriter, name: QualifiedName, recipe: Recipe) -> Text:
 
 
 def _settings(
-    order: TestRequest, module: ModuleDefinitions, *, ran: bool
+    order: RecordedTest, module: ModuleDefinitions, *, ran: bool
 ) -> dict[QualifiedName, Recipe]:
-    """The module variables that may hold something else after an import, as they were.
+    """The module variables that may differ after an import, with their recorded values.
 
-    `ran`: the module is a script that has done its work by then, so what it changed is changed.
+    `ran`: the module is a script that ran when it was loaded, so its variables may have changed.
     """
     found: dict[QualifiedName, Recipe] = {}
     for name, recipe in order.call.reads.items():
@@ -129,8 +129,8 @@ def _is_constant(recipe: Recipe) -> bool:
     return isinstance(recipe, _UNCHANGING)
 
 
-def _opening(order: TestRequest, way: ModuleAccess, imports: ImportNames) -> list[str]:
-    """The docstring, the imports, and how the module is found."""
+def _opening(order: RecordedTest, way: ModuleAccess, imports: ImportNames) -> list[str]:
+    """The docstring, the imports, and the lines that find the module."""
     about = order.about.replace("\\", "\\\\").replace('"""', "'''")
     out = [f'"""{about}"""', ""]
     own = [line for line in imports.lines() if _is_of(line, way.module)]
@@ -150,7 +150,7 @@ def _opening(order: TestRequest, way: ModuleAccess, imports: ImportNames) -> lis
     ]
 
 
-def _loaded(order: TestRequest, way: ModuleAccess, others: list[str]) -> list[str]:
+def _loaded(order: RecordedTest, way: ModuleAccess, others: list[str]) -> list[str]:
     assert way.script is not None
     needed = [
         "import contextlib",
@@ -171,7 +171,7 @@ def _loaded(order: TestRequest, way: ModuleAccess, others: list[str]) -> list[st
 
 
 def _is_of(line: str, module: str) -> bool:
-    """Whether an import is of the program's own package."""
+    """Whether an import belongs to the program's own package."""
     top = module.partition(".")[0]
     return re.match(rf"(import|from) {re.escape(top)}\b", line) is not None
 

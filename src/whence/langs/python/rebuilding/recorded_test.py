@@ -27,7 +27,7 @@ class PythonTestWriter:
     def write(self, tree: Tree, request: TestRequest) -> str:
         """The text of a test file."""
         try:
-            recorded = pytest_source.TestRequest(
+            recorded = pytest_source.RecordedTest(
                 call=call_recipe(tree, tree.position(request.node)),
                 said=Complaint(request.expected, request.mark),
                 test=request.path.absolute(),

@@ -1,4 +1,4 @@
-"""Source text that is folded where a line would get too long."""
+"""Folds source text where a line would get too long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = 88
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Parts between brackets, each with what stands before it, such as `weight=`."""
+    """Parts between brackets, each with its prefix, such as `weight=`."""
 
     opening: str
     parts: tuple[tuple[str, Text], ...]
@@ -30,7 +30,7 @@ def flat(text: Text) -> str:
 
 
 def fold(text: Text, *, before: str = "", after: str = "", indent: int = 0) -> list[str]:
-    """The lines of a text between two others."""
+    """The lines of a text with a prefix and a suffix."""
     line = f"{' ' * indent}{before}{flat(text)}{after}"
     if len(line) <= WIDTH or isinstance(text, str) or not text.parts:
         return [line]

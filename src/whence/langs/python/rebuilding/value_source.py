@@ -1,7 +1,7 @@
-"""Recorded values as Python source: literals, constructor calls, variables for what is shared.
+"""Recorded values as Python source: literals, constructor calls, variables for shared objects.
 
-Invariant: what is written makes the value that was recorded. What cannot be written so raises
-`CannotRebuild` with the reason; there is never a half value.
+Invariant: the source creates exactly the recorded value. A value that cannot be written so raises
+`CannotRebuild` with the reason; nothing is ever written in part.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CannotRebuild(WhenceError):
 
 
 def plain(recipe: Recipe) -> object:
-    """The value of a recipe that consists of literals; `NOT_PLAIN` for any other."""
+    """The value of a recipe that consists of literals; `NOT_PLAIN` for others."""
     match recipe:
         case LiteralRecipe(value):
             return value
@@ -72,12 +72,15 @@ def plain(recipe: Recipe) -> object:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two plain values are the same in every respect, their types included."""
+    """Whether two plain values are the same, including their types."""
     return repr(one) == repr(other)
 
 
 class ValueWriter:
-    """Writes the values of one call. Statements come about where an expression is not enough."""
+    """Writes the values of one call, with statements where an expression is not enough.
+
+    It has many methods because it has one for each kind of recipe; they share the variables.
+    """
 
     def __init__(
         self, imports: ImportNames, module: Callable[[str], ModuleDefinitions | None]
@@ -92,7 +95,7 @@ class ValueWriter:
         self._open: set[int] = set()
 
     def know(self, recipes: Iterable[Recipe]) -> None:
-        """All values that will be written, so that what they share is found."""
+        """Register all values that will be written, to find what they share."""
         for recipe in recipes:
             for part in walk(recipe):
                 if isinstance(part, SharedRecipe):
@@ -117,7 +120,7 @@ class ValueWriter:
         return self._assigned(wish, value, label)
 
     def expression(self, recipe: Recipe) -> Text:
-        """The value as an expression; what is shared or takes statements becomes a variable."""
+        """The value as an expression; shared values get variables."""
         target = self._target(recipe)
         label = getattr(target, "label", None)
         if label is not None and label in self._named:
@@ -159,7 +162,7 @@ class ValueWriter:
         return False
 
     def _cyclic(self, recipe: Recipe, wish: str) -> str:
-        """An empty object first, which its own contents can then refer to."""
+        """Create an empty object first, to which its own contents can refer."""
         match recipe:
             case InstanceRecipe(of, state, label):
                 name = self._assigned(wish, self._raw(of), label)
@@ -303,7 +306,7 @@ class ValueWriter:
         return name
 
     def _constructed(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
-        """A constructor call, and the state that has to be set after it."""
+        """A constructor call, and the attributes that must be set after it."""
         known = self._module(recipe.of.module)
         construction = known.construction(recipe.of.qualname) if known else None
         state = dict(recipe.state)
@@ -350,7 +353,7 @@ def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
 
 
 def _wish(recipe: Recipe) -> str:
-    """A name for a variable that holds such a value."""
+    """A variable name for such a value."""
     of = getattr(recipe, "of", None)
     if isinstance(of, QualifiedName):
         last = of.qualname.rpartition(".")[2]
@@ -388,7 +391,7 @@ _DTYPES = set("biufcSU")
 
 
 def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
-    """What `record/summaries.py` wrote of a value, as an expression that makes it."""
+    """An expression that creates the value that `record/summaries.py` summarized."""
     of, text = recipe.of, recipe.text
     package = of.module.partition(".")[0]
     if package in ("datetime", "zoneinfo"):

@@ -1,6 +1,7 @@
-"""One model of program text: what a Python source says, read and never run.
+"""One model of program text: what Python source says, without running it.
 
-Scopes, bindings, definitions, liveness, assertions, the call graph and digests of code. Whoever
-needs to know what a name means in a source asks here. This package knows no recordings' trees and
-no sessions.
+`scopes` knows which names code binds and reads, `bindings` what the names of modules mean,
+`definitions` how functions are called and objects constructed, `liveness` which variables are
+alive, `code_locations` where code begins, `source_parsing` how source is read. Packages that need
+to know what a name means ask here. This package knows no trees and no sessions.
 """

@@ -1,10 +1,10 @@
-"""The operands of an assertion that failed, and what they were made of, from its source alone.
+"""The operands of a failed assertion and the expressions that created them, from source alone.
 
 Knows `assert`, the methods of `unittest.TestCase`, and `raises` blocks in which nothing was raised.
-Loaded in the process of a test that failed, so it needs nothing but `ast`. Nothing is evaluated.
+This runs in the process of the failed test, so it imports little and evaluates nothing.
 
-What is said of a name holds only where the statements between its assignment and the assertion are
-run one after another; where they are not, nothing is said.
+A name is followed to its assignment only if the statements between that and the assertion run one
+after another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
-from whence.langs.python.source.source_files import parse_source
+from whence.langs.python.source.source_parsing import parse_source
 from whence.model.symptom import AssertionOperand
 
 Span = tuple[int, int, int, int]
@@ -33,14 +33,14 @@ _ABOUT_ARGUMENTS = frozenset(
         "sorted",
     )
 )
-"""Builtins whose result is as good as their arguments: it is these that are operands."""
+"""Builtins whose arguments count as operands instead of the result."""
 _EQUAL = frozenset(
     f"assert{kind}Equal" for kind in ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
 )
 _COLLECTING = frozenset(
     ("dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple")
 )
-"""Builtins that make of one argument what a test compares: it is the argument that is looked at."""
+"""Builtins whose only argument is followed instead of the result."""
 _WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -131,7 +131,7 @@ def expected_of(
 def _is_equality(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Assert):
         test = statement.test
-        return isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]
+        return isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and _called(call) in _EQUAL
 
@@ -145,29 +145,29 @@ def _is_literal(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The expression that made an operand, or why it is not known."""
+class OperandSource:
+    """The expression that created an operand, or why it is not known."""
 
     span: Span | None = None
     called: str = ""
-    """The name by which it calls a function, or takes an attribute."""
+    """The name of the function that it calls or the attribute that it reads."""
     from_literals: bool = False
-    """Whether it is a call that is given nothing but what is written in it."""
+    """Whether it is a call whose arguments are all literals."""
     by_name: str = ""
-    """The name that was assigned it, if the operand is a name."""
+    """The variable that it was assigned to, if the operand is a variable."""
     lambda_line: int | None = None
     """The line of the `lambda` that the test calls by that name."""
     parameter: str = ""
     """The parameter of the test that the operand is."""
     collected_by: str = ""
-    """The builtin that makes a list, a length or the like of what it gives, if there is one."""
-    part_of: Made | None = None
-    """What made the thing that it belongs to; where it ran nothing recorded, that counts."""
+    """The builtin that turns its result into a list, a length or the like."""
+    part_of: OperandSource | None = None
+    """What created the object that it belongs to, in case it ran no recorded code itself."""
     unknown: str = ""
 
 
-def maker(source: str, line: int, operand: AssertionOperand) -> Made:
-    """The call, or the attribute, whose value the operand is."""
+def maker(source: str, line: int, operand: AssertionOperand) -> OperandSource:
+    """The call or attribute whose value the operand is."""
     module = parse_source(source)
     expression = None if module is None else _at(module, operand.span)
     if (
@@ -175,22 +175,22 @@ def maker(source: str, line: int, operand: AssertionOperand) -> Made:
         or expression is None
         or operand.expression != ast.get_source_segment(source, expression)
     ):
-        return Made(unknown="its source has changed since it was recorded")
+        return OperandSource(unknown="its source has changed since it was recorded")
     return _maker(module, line, expression)
 
 
-def _maker(module: ast.Module, line: int, expression: ast.expr) -> Made:
+def _maker(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     if not isinstance(expression, ast.Name):
         return _made(module, line, expression)
     name = expression.id
     assigned = _assigned(module, line, name)
     if isinstance(assigned, str):
         given = assigned == _given(name)
-        return Made(unknown=assigned, parameter=name if given else "")
+        return OperandSource(unknown=assigned, parameter=name if given else "")
     return replace(_made(module, line, assigned), from_literals=False, by_name=name)
 
 
-def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
+def _made(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
         called = _called(inner)
@@ -199,21 +199,21 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> Made:
             if found.span is not None:
                 return replace(found, collected_by=called)
         if not called:
-            return Made(unknown="what it calls has no name")
+            return OperandSource(unknown="what it calls has no name")
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
-        of: Made | None = None
+        of: OperandSource | None = None
         if isinstance(inner.func, ast.Attribute):
             of = replace(_maker(module, line, inner.func.value), from_literals=False)
-        return Made(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
+        return OperandSource(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
     if isinstance(inner, ast.Attribute | ast.Subscript):
         name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
         whole = _maker(module, line, inner.value)
-        return Made(_span(inner), name, part_of=replace(whole, from_literals=False))
+        return OperandSource(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
-        return Made(unknown="it is written there as it is")
-    return Made(unknown="it is not the result of one call")
+        return OperandSource(unknown="it is written there as it is")
+    return OperandSource(unknown="it is not the result of one call")
 
 
 def decorators(source: str, line: int) -> list[str] | None:
@@ -229,10 +229,10 @@ def decorators(source: str, line: int) -> list[str] | None:
 
 
 def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
-    """What the name was assigned last before a line, or why that is not known."""
+    """The expression that was last assigned to a name before a line, or why it is not known."""
     blocks = _blocks_down_to(module, line)
     declared = (n for n in ast.walk(module) if isinstance(n, ast.Nonlocal | ast.Global))
-    if any(name in each.names for each in declared):
+    if any(name in declaration.names for declaration in declared):
         return f"{name} is assigned in more than one way before the assertion"
     for block, place, container in reversed(blocks):
         for statement in reversed(block[:place]):
@@ -263,7 +263,7 @@ Block = tuple[list[ast.stmt], int, ast.stmt | None]
 
 
 def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
-    """The blocks that lead to a line, outermost first: statements, which one, and in what."""
+    """The blocks around a line, outermost first: statements, index and containing statement."""
     blocks: list[Block] = []
     body: list[ast.stmt] = module.body
     container: ast.stmt | None = None
@@ -279,7 +279,7 @@ def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
             for block in [getattr(container, name, None)]
             if isinstance(block, list)
         ]
-        body = next((b for b in inner if any(_contains(each, line) for each in b)), [])
+        body = next((b for b in inner if any(_contains(node, line) for node in b)), [])
         if body and not isinstance(body[0], ast.stmt):  # an `except` or a `case`
             body = next(statement for statement in body if _contains(statement, line)).body
 
@@ -325,7 +325,7 @@ def _plain_target(statement: ast.stmt) -> str | None:
 
 
 def _statements_at(module: ast.Module, line: int) -> list[ast.stmt]:
-    """The statements that a line is in, innermost first."""
+    """The statements around a line, innermost first."""
     found = [n for n in ast.walk(module) if isinstance(n, ast.stmt) and _contains(n, line)]
     return found[::-1]  # `walk` goes level by level
 
@@ -354,7 +354,7 @@ def _last_name(expression: ast.expr) -> str:
 
 
 def _is_given_literals(module: ast.Module, call: ast.Call) -> bool:
-    """Whether nothing but constants goes in: then its input is what the test's author wrote."""
+    """Whether a call gets only constants, so that its input is what the test's author wrote."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     try:
         for argument in given:

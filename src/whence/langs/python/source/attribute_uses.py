@@ -1,8 +1,8 @@
-"""Which attributes of its arguments a function looks at, as far as the text says.
+"""Which attributes of its arguments a function uses, according to its text.
 
-A method of an object with thirty attributes that names two of them can be judged by these two. The
-text is believed only where it is plain: as soon as an object is passed on, compared or printed as
-a whole, or a method is called on it whose text is elsewhere, all of it may matter.
+A method that uses two of an object's thirty attributes can be judged by these two. As soon as the
+object is passed on, compared or printed as a whole, or a method from elsewhere is called on it, all
+of it may matter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whence.langs.python.source.scopes import FunctionNode
 
 _DEEPEST = 20
 _UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
-"""What takes an object without its being named."""
+"""Names that can reach an object without naming it."""
 
 
 def attributes_used(
@@ -25,10 +25,9 @@ def attributes_used(
     of: str,
     attributes: Collection[str],
 ) -> frozenset[str] | None:
-    """The attributes of a parameter, an object of class `of` that has `attributes`, that a function
-    or some statements look at.
+    """The attributes of a parameter that a function or some statements use.
 
-    None where all of them may matter.
+    The parameter is an object of class `of` with `attributes`. None if all of them may matter.
     """
     return _Look(module, of, attributes).at(node, parameter, 0)
 
@@ -43,7 +42,7 @@ class _Look:
     def at(
         self, node: FunctionNode | ast.Module, parameter: str, depth: int
     ) -> frozenset[str] | None:
-        """What a function looks at, with the methods that it calls on the object."""
+        """What a function uses, including the methods that it calls on the object."""
         if depth > _DEEPEST:
             return None
         names = [e for e in ast.walk(node) if isinstance(e, ast.Name)]
@@ -71,7 +70,7 @@ class _Look:
 
     @staticmethod
     def _is_stored(node: FunctionNode | ast.Module, parameter: str, name: str) -> bool:
-        """Whether the function makes the attribute itself and never reads it."""
+        """Whether the function only sets the attribute and never reads it."""
         places = [
             e
             for e in ast.walk(node)

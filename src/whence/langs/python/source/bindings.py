@@ -1,7 +1,6 @@
-"""The source of a program's modules as far as types need it: what a name stands for in it.
+"""What the names of a program's modules mean, followed through imports.
 
-Source is parsed, never run. A name that is bound twice in different ways, or may come from a
-`import *`, stands for nothing that is known.
+A name that is bound twice in different ways, or may come from an `import *`, has no known meaning.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode, names_bound_by
-from whence.langs.python.source.source_files import parse_file
+from whence.langs.python.source.source_parsing import parse_file
 from whence.langs.python.trace.value_recipes import QualifiedName
 
 _LARGEST = 8 * 2**20
 _FURTHEST = 8
-"""How many modules a name is followed through."""
+"""The most modules that a name is followed through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Imported:
 
 
 Binding = Imported | ast.expr | ast.ClassDef | None
-"""What a name is bound to; None is anything else."""
+"""What a name is bound to; None if it is anything else."""
 
 
 @dataclass(slots=True)
@@ -44,23 +43,23 @@ class ModuleBindings:
     star: bool = False
 
     def __post_init__(self) -> None:
-        """Find all names that the module's own scope binds."""
+        """Collect the names that the module's own scope binds."""
         for statement in _statements(self.tree.body):
             self._bind(statement)
-        # A function may bind a module's names too.
+        # Functions can bind names of the module too.
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Global):
                 for name in node.names:
                     self._add(name, None)
 
     def binding(self, name: str) -> tuple[bool, Binding]:
-        """Whether the module binds a name, and to what, if that is certain."""
-        found = self.names.get(name)
-        if found is None:
+        """Whether the module binds a name, and what it is bound to, if that is certain."""
+        bindings = self.names.get(name)
+        if bindings is None:
             return self.star, None
-        first = found[0]
-        same = all(isinstance(match, Imported) and match == first for match in found)
-        return True, first if len(found) == 1 or same else None
+        first = bindings[0]
+        same = all(isinstance(binding, Imported) and binding == first for binding in bindings)
+        return True, first if len(bindings) == 1 or same else None
 
     def _add(self, name: str, binding: Binding) -> None:
         self.names.setdefault(name, []).append(binding)
@@ -68,20 +67,20 @@ class ModuleBindings:
     def _bind(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Import(names):
-                for bound_name in names:
-                    if bound_name.asname:
-                        self._add(bound_name.asname, Imported(bound_name.name))
+                for alias in names:
+                    if alias.asname:
+                        self._add(alias.asname, Imported(alias.name))
                     else:
-                        top = bound_name.name.partition(".")[0]
+                        top = alias.name.partition(".")[0]
                         self._add(top, Imported(top))
             case ast.ImportFrom(module, names, level):
                 origin = self._origin(module or "", level)
-                for bound_name in names:
-                    if bound_name.name == "*":
+                for alias in names:
+                    if alias.name == "*":
                         self.star = True
                     else:
-                        known = Imported(origin, bound_name.name) if origin else None
-                        self._add(bound_name.asname or bound_name.name, known)
+                        known = Imported(origin, alias.name) if origin else None
+                        self._add(alias.asname or alias.name, known)
             case ast.ClassDef(name):
                 self._add(name, statement)
             case ast.Assign([ast.Name(name)], value):
@@ -115,7 +114,7 @@ class ModuleBindings:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of one scope, those inside of `if`, `try`, `with` and loops too."""
+    """All statements of one scope, including those in `if`, `try`, `with` and loops."""
     for statement in body:
         yield statement
         if isinstance(statement, DEFINITIONS):
@@ -129,16 +128,16 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _shallow(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The parts of a statement that are no statements and no scopes of their own."""
-    left: list[ast.AST] = list(ast.iter_child_nodes(statement))
-    while left:
-        each = left.pop()
-        if isinstance(each, ast.ExceptHandler):
-            yield each
-        if isinstance(each, ast.stmt | ast.Lambda | ast.ExceptHandler):
+    """The parts of a statement that are neither statements nor scopes of their own."""
+    pending: list[ast.AST] = list(ast.iter_child_nodes(statement))
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ExceptHandler):
+            yield node
+        if isinstance(node, ast.stmt | ast.Lambda | ast.ExceptHandler):
             continue
-        yield each
-        left += ast.iter_child_nodes(each)
+        yield node
+        pending += ast.iter_child_nodes(node)
 
 
 def bound_in(body: list[ast.stmt]) -> set[str]:
@@ -148,15 +147,15 @@ def bound_in(body: list[ast.stmt]) -> set[str]:
 
 
 def parse(path: Path, name: str) -> ModuleBindings | None:
-    """A module from its file; None if it cannot be read or is no Python."""
+    """The bindings of a module's file; None if it cannot be read or is not Python."""
     tree = parse_file(path, most_bytes=_LARGEST)
     return None if tree is None else ModuleBindings(name, tree, path.name == "__init__.py")
 
 
 class ProgramBindings:
-    """The modules of a program by name, read when they are looked at.
+    """The bindings of a program's modules, parsed on demand.
 
-    `files` are those that did not change since the program ran.
+    `files` holds those that have not changed since the program ran.
     """
 
     def __init__(self, files: Mapping[str, Path]) -> None:
@@ -165,17 +164,16 @@ class ProgramBindings:
         self._above: dict[QualifiedName, tuple[frozenset[QualifiedName], bool]] = {}
 
     def module(self, name: str) -> ModuleBindings | None:
-        """A module's source, if it is known."""
+        """The bindings of a module, if its source is available."""
         if name not in self._parsed:
             path = self._files.get(name)
             self._parsed[name] = None if path is None else parse(path, name)
         return self._parsed[name]
 
     def meaning(self, module: ModuleBindings, name: str, steps: int = 0) -> tuple[str, Binding]:
-        """What a name of a module stands for, followed through imports.
+        """The module that binds a name, followed through imports, and the binding.
 
-        Gives the module that binds it, and the binding; an `Imported` is a name of a module whose
-        source is not known.
+        An `Imported` binding belongs to a module without available source.
         """
         known, binding = module.binding(name)
         if not known:
@@ -192,9 +190,9 @@ class ProgramBindings:
     # --- classes ---------------------------------------------------------------------------------
 
     def of(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
-        """The class and those above it, and whether these are all that can count."""
+        """The class and its known base classes, and whether these are all."""
         if name not in self._above:
-            self._above[name] = frozenset((name,)), False  # while a circle is looked at
+            self._above[name] = frozenset((name,)), False  # for cyclic bases
             self._above[name] = self._ancestors(name)
         return self._above[name]
 
@@ -227,7 +225,7 @@ class ProgramBindings:
         return frozenset(above), complete
 
     def class_named(self, module: ModuleBindings, expression: ast.expr) -> QualifiedName | None:
-        """The class that an expression in a module means, if that is certain."""
+        """The class that an expression in a module denotes, if that is certain."""
         if isinstance(expression, ast.Subscript):
             return self.class_named(module, expression.value)
         if isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name):
@@ -249,7 +247,7 @@ class ProgramBindings:
 
 
 def name_is_missing(module: ModuleBindings, name: str) -> bool:
-    """Whether a module's source does not bind a name: it may be a submodule, or made otherwise."""
+    """Whether a module's source does not bind a name: it may be a submodule."""
     return not module.binding(name)[0]
 
 
@@ -257,14 +255,14 @@ _KNOWN_BASES = {
     "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag",
     "typing.NamedTuple", "typing.Generic",
 }  # fmt: skip
-"""Classes of the standard library that change nothing about who is an instance of whom."""
+"""Classes of the standard library that do not affect `isinstance`."""
 _PLAIN_DECORATORS = {"dataclass", "dataclasses.dataclass", "total_ordering", "final", "unique",
                      "functools.total_ordering", "typing.final", "enum.unique"}  # fmt: skip
 _TRICKS = {"__class__", "__instancecheck__", "__subclasscheck__", "__subclasshook__"}
 
 
 def _is_plain(definition: ast.ClassDef) -> bool:
-    """Whether nothing about a class makes other objects its instances."""
+    """Whether a class does not customize `isinstance`."""
     for decorator in definition.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         if ast.unparse(called) not in _PLAIN_DECORATORS:

@@ -1,4 +1,4 @@
-"""What the body of a class gives it, read from its source: a recording knows only that it ran."""
+"""What a class body defines, read from its source: a recording knows only that it ran."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 from whence.langs.python.source.code_locations import header_lines
 from whence.langs.python.source.scopes import FunctionNode
-from whence.langs.python.source.source_files import parse_source
+from whence.langs.python.source.source_parsing import parse_source
 
 _LONG = 70
 _MOST = 12
@@ -21,25 +21,25 @@ def class_at(source: str, line: int) -> ast.ClassDef | None:
 
 
 def outline(node: ast.ClassDef) -> list[str]:
-    """A line for each attribute and method, as they are written, without what methods do."""
-    found = []
-    for each in _without_docstring(node):
-        if isinstance(each, FunctionNode):
-            found += [f"@{ast.unparse(decorator)}" for decorator in each.decorator_list]
-            word = "async def" if isinstance(each, ast.AsyncFunctionDef) else "def"
-            found.append(f"{word} {each.name}({ast.unparse(each.args)})")
-        elif isinstance(each, ast.ClassDef):
-            found.append(f"class {each.name}")
-        elif not isinstance(each, ast.Pass):
-            found.append(" ".join(ast.unparse(each).split()))
-    shown = [line if len(line) <= _LONG else line[: _LONG - 1] + "…" for line in found[:_MOST]]
-    return shown + ([f"… and {len(found) - _MOST} more"] if len(found) > _MOST else [])
+    """A line for statement attribute and method, without the bodies of methods."""
+    lines = []
+    for statement in _without_docstring(node):
+        if isinstance(statement, FunctionNode):
+            lines += [f"@{ast.unparse(decorator)}" for decorator in statement.decorator_list]
+            word = "async def" if isinstance(statement, ast.AsyncFunctionDef) else "def"
+            lines.append(f"{word} {statement.name}({ast.unparse(statement.args)})")
+        elif isinstance(statement, ast.ClassDef):
+            lines.append(f"class {statement.name}")
+        elif not isinstance(statement, ast.Pass):
+            lines.append(" ".join(ast.unparse(statement).split()))
+    shown = [line if len(line) <= _LONG else line[: _LONG - 1] + "…" for line in lines[:_MOST]]
+    return shown + ([f"… and {len(lines) - _MOST} more"] if len(lines) > _MOST else [])
 
 
 def only_defines(node: ast.ClassDef) -> bool:
-    """Whether nothing is worked out in the body: methods, without decorators or defaults other than
-    plain constants, and names that are only declared."""
-    return all(_defines(each) for each in _without_docstring(node))
+    """Whether the body computes nothing: it has only methods, without decorators or computed
+    defaults, and names that are only declared."""
+    return all(_defines(statement) for statement in _without_docstring(node))
 
 
 def _defines(node: ast.stmt) -> bool:

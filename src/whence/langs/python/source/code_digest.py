@@ -1,4 +1,4 @@
-"""What the compiler makes of a file: by it code is known to be the same, wherever it stands.
+"""Digests of compiled code, by which code is known to be the same wherever it stands.
 
 Files are compiled here, never run.
 """
@@ -10,21 +10,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 from whence.langs.python.record.code_reader import is_transparent
 
 
 def all_code(code: CodeType) -> Iterator[CodeType]:
-    """Code, and all that stands in it."""
+    """A code object and all code objects nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from all_code(constant)
 
 
-def content(code: CodeType, whole: bool = False) -> tuple[Any, ...]:
-    """All that code does, wherever it stands. Functions in it are only named, if not `whole`."""
+def content(code: CodeType, whole: bool = False) -> tuple[object, ...]:
+    """Everything that determines what code does, without its location.
+
+    Nested functions are only named unless `whole`.
+    """
     constants = []
     for constant in code.co_consts:
         if not isinstance(constant, CodeType):
@@ -41,7 +43,7 @@ def content(code: CodeType, whole: bool = False) -> tuple[Any, ...]:
 
 
 def _written(constant: object) -> str:
-    """A constant as a text; the members of a frozenset have no order."""
+    """A constant as text, with the members of a frozenset sorted."""
     if isinstance(constant, tuple):
         return f"({', '.join(map(_written, constant))})"
     if isinstance(constant, frozenset):
@@ -50,18 +52,18 @@ def _written(constant: object) -> str:
 
 
 def digests_of(file: str) -> dict[str, str]:
-    """For each function of a file, by its qualified name, a digest of what it does.
+    """A digest of each function of a file, by qualified name.
 
-    It begins with the version of Python, for each one compiles in its own way. A file that cannot
-    be compiled has none.
+    It begins with the version of Python, since each version compiles differently. A file that
+    cannot be compiled has none.
     """
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     try:
         body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return {}
-    found: dict[str, Any] = {}
+    digests: dict[str, hashlib.blake2b] = {}
     for code in all_code(body):
-        digest = found.setdefault(code.co_qualname, hashlib.blake2b(digest_size=16))
+        digest = digests.setdefault(code.co_qualname, hashlib.blake2b(digest_size=16))
         digest.update(repr(content(code)).encode())
-    return {name: f"{version} {digest.hexdigest()}" for name, digest in found.items()}
+    return {name: f"{version} {digest.hexdigest()}" for name, digest in digests.items()}

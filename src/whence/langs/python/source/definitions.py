@@ -1,7 +1,6 @@
-"""What the text of a module says about its functions, classes and variables, without running it.
+"""How the functions of a module are called and its objects constructed, according to its text.
 
-Whoever writes source that uses the module asks here how its functions are called and how its
-objects are made. What the text does not say plainly is not known, and never guessed.
+What the text does not say plainly counts as unknown and is never guessed.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ _TRANSPARENT = {
     "override", "typing.override", "final", "typing.final", "cached_property",
     "functools.cached_property",
 }  # fmt: skip
-"""Decorators that leave the function such that a call of its name is a call of it."""
+"""Decorators after which the name still calls the function itself."""
 
 
 def literal(node: ast.expr | None) -> object:
-    """The value of an expression that is written out; `NOT_LITERAL` for any other."""
+    """The value of a literal expression; `NOT_LITERAL` for any other."""
     if node is None:
         return NOT_LITERAL
     try:
@@ -35,17 +34,16 @@ def literal(node: ast.expr | None) -> object:
 
 
 def is_literal(value: object) -> bool:
-    """Whether `literal` found a value."""
+    """Whether `literal` returned a value."""
     return value is not NOT_LITERAL
 
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """How an instance is made: by its constructor, which puts each parameter in an attribute.
+    """How a constructor creates an instance: it stores each parameter in an attribute.
 
-    `parameters`: for each parameter the attribute that it ends in, and the literal that it is when
-    left out (`is_literal`). `given`: the attributes that the constructor sets to literals by
-    itself. `frozen`: attributes cannot be set afterwards.
+    `parameters`: name, attribute and literal default (`is_literal`) of each parameter. `given`: the
+    attributes that the constructor sets to literals. `frozen`: attributes cannot be set afterwards.
     """
 
     parameters: tuple[tuple[str, str, object], ...]
@@ -68,7 +66,7 @@ class ModuleDefinitions:
             name for node in ast.walk(self.tree) if isinstance(node, ast.Global)
             for name in node.names
         }  # fmt: skip
-        """Names that some function binds anew."""
+        """Names that some function declares global."""
 
     def _collect(self, body: list[ast.stmt], prefix: str) -> None:
         for node in _flat(body):
@@ -79,15 +77,15 @@ class ModuleDefinitions:
                 self._collect(node.body, f"{prefix}{node.name}.")
 
     def function(self, qualname: str, line: int) -> FunctionNode | None:
-        """The function of this name that starts in this line, its decorators included."""
+        """The function with this name and first line."""
         found = self._functions.get(qualname, [])
         here = [match for match in found if first_line(match) == line]
         return here[0] if here else None
 
     def methods(self, of: str, name: str) -> list[FunctionNode] | None:
-        """The functions that a name stands for in a class or the classes above it.
+        """The functions that a name means in a class or its bases.
 
-        None where that is not known, nothing where it stands for a value of the class itself.
+        None if that is not known, an empty list if it is a value of the class.
         """
         found = self._classes.get(of)
         if found is None:
@@ -118,14 +116,14 @@ class ModuleDefinitions:
 
     @property
     def runs_when_imported(self) -> bool:
-        """Whether importing it does more than to define: no `if __name__ == "__main__"`."""
+        """Whether importing the module does work, unguarded by `if __name__ == "__main__"`."""
         local = {name for name in self._functions if "." not in name}
         return any(_runs(node, local) for node in self.tree.body)
 
     # --- classes ---------------------------------------------------------------------------------
 
     def has_value_equality(self, qualname: str) -> bool:
-        """Whether two instances of a class are known to be equal if their contents are."""
+        """Whether instances of a class with equal contents are known to be equal."""
         found = self._classes.get(qualname)
         if found is None:
             return False
@@ -139,7 +137,7 @@ class ModuleDefinitions:
         return bool(bases) and all(self.has_value_equality(base) for base in bases)
 
     def construction(self, qualname: str) -> Construction | None:
-        """How instances of a class are made; None if only their raw state is known."""
+        """How instances of a class are constructed; None if only their raw state is known."""
         found = self._classes.get(qualname)
         if found is None or found.keywords or _own(found, "__new__", "__setattr__"):
             return None
@@ -154,7 +152,7 @@ class ModuleDefinitions:
         return None if isinstance(maker, ast.AsyncFunctionDef) else _by_init(maker)
 
     def tuple_fields(self, qualname: str) -> list[str] | None:
-        """The fields of a named tuple; None if the class is none."""
+        """The fields of a named tuple; None for other classes."""
         found = self._classes.get(qualname)
         if found is not None:
             bases = [ast.unparse(base).rpartition(".")[2] for base in found.bases]
@@ -230,7 +228,7 @@ class ModuleDefinitions:
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements, with those in `if` and `try`."""
+    """Statements, including those in `if` and `try`."""
     for node in body:
         yield node
         if isinstance(node, ast.If):
@@ -241,7 +239,7 @@ def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
-    """The variables of a module: for each the values it is bound to, None for one unknown."""
+    """The values that each variable of a module is bound to; None for an unknown one."""
     found: dict[str, list[ast.expr | None]] = {}
     for statement in body:
         if isinstance(statement, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom):
@@ -261,7 +259,7 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
 
 
 def _runs(node: ast.stmt, local: set[str]) -> bool:
-    """Whether a statement does some of the program's work."""
+    """Whether a statement does more than define."""
     if isinstance(node, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass):
         return False
     if isinstance(node, ast.If):
@@ -278,7 +276,7 @@ def _runs(node: ast.stmt, local: set[str]) -> bool:
 
 
 def _calls(node: ast.AST, local: set[str]) -> bool:
-    """Whether a call in it does some of the program's work."""
+    """Whether a node calls a function of the module, or does input or output."""
     working = local | {"print", "input", "open", "exit"}
     called = [below.func for below in ast.walk(node) if isinstance(below, ast.Call)]
     return any(
@@ -289,7 +287,7 @@ def _calls(node: ast.AST, local: set[str]) -> bool:
 
 
 def _compares(method: FunctionNode) -> bool:
-    """Whether an `__eq__` plainly compares parts of two objects: others may do or say anything."""
+    """Whether an `__eq__` plainly compares parts of two objects; others may do anything."""
     given = [argument.arg for argument in method.args.args]
     walked = list(ast.walk(method))
     read = [each.value for each in walked if isinstance(each, ast.Attribute)]
@@ -323,7 +321,7 @@ _FACTORIES: dict[str, object] = {"list": [], "dict": {}, "set": set(), "tuple": 
 
 
 def _field_default(value: ast.expr | None) -> tuple[object, bool]:
-    """What a dataclass field is when it is left out, and whether it is a parameter."""
+    """The default of a dataclass field, and whether the field is a parameter."""
     if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "field":
         default: object = NOT_LITERAL
         in_init = True
@@ -339,7 +337,7 @@ def _field_default(value: ast.expr | None) -> tuple[object, bool]:
 
 
 def _by_init(maker: ast.FunctionDef) -> Construction | None:
-    """An `__init__` that does nothing but to put parameters and literals in attributes."""
+    """The construction by an `__init__` that only stores parameters and literals in attributes."""
     arguments = maker.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs or maker.decorator_list:
         return None
@@ -383,7 +381,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
 
 
 def kind_of(node: FunctionNode) -> str:
-    """How a function in a class is reached: method, class method, static method or property."""
+    """Whether a function in a class is a method, class method, static method or property."""
     names = [ast.unparse(decorator) for decorator in node.decorator_list]
     for name in names:
         if name in ("staticmethod", "classmethod"):
@@ -396,6 +394,6 @@ def kind_of(node: FunctionNode) -> str:
 
 
 def is_wrapped(node: FunctionNode) -> bool:
-    """Whether a decorator may have put something else in the function's place."""
+    """Whether a decorator may have replaced the function."""
     names = [ast.unparse(decorator) for decorator in node.decorator_list]
     return any(name not in _TRANSPARENT for name in names)

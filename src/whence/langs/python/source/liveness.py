@@ -38,7 +38,7 @@ class Liveness:
         """What is alive where an exception may lead."""
 
     def block(self, nodes: Sequence[ast.stmt], out: Names, jumps: _Jumps | None = None) -> Names:
-        """What is alive before some statements, given what is after them."""
+        """What is alive before some statements, given what is alive after them."""
         live, jumps = out, jumps or _Jumps()
         for node in reversed(nodes):
             live |= self._caught
@@ -72,7 +72,7 @@ class Liveness:
         return (out - certainly_bound(node)) | names_read([node])
 
     def _case(self, node: ast.match_case, out: Names, jumps: _Jumps) -> Names:
-        """What is alive before a case: what its pattern names is bound there."""
+        """What is alive before a case, whose pattern binds names."""
         guard = NONE if node.guard is None else names_read([node.guard])
         inside = self.block(node.body, out, jumps) | guard
         return (inside - names_written([node.pattern])) | names_read([node.pattern])
@@ -118,7 +118,7 @@ class Liveness:
 
 
 def certainly_bound(node: ast.stmt) -> Names:
-    """What a statement binds for certain."""
+    """The names that a statement certainly binds."""
     match node:
         case ast.Assign():
             return names_written(node.targets)

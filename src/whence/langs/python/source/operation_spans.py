@@ -1,8 +1,7 @@
-"""Which operation stands at a place of a text, and which expressions it takes its values from.
+"""Which operation is at a span of source, and from which expressions it takes its operands.
 
-A place is the one at which a call was left by an exception. Where an exception was on its way
-through a `finally`, or past handlers that did not want it, that is the place where it was let go,
-and not where it was raised: of these nothing is said.
+The span is where an exception left a call. If the exception passed through a `finally` or past
+handlers that did not catch it, that is not where it was raised, so nothing is said.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from whence.langs.python.recordings import read_symptom
 from whence.langs.python.source.assertions import expected_of, statement_at
+from whence.langs.python.source.source_parsing import read_source
 from whence.langs.python.trace.assertion_operands import (
     Traced,
     failing_call,
-    read_source,
     trace_operand,
 )
 from whence.model.call import RESULT, Mark, MarkedPart, OutcomeKind

@@ -45,7 +45,7 @@ def top_of(tree: Tree) -> int:
 
 
 def summarize_run(tree: Tree) -> RunSummary:
-    """What is to be seen of a recorded run."""
+    """Summarize a recorded run."""
     program, top = program_of(tree), top_of(tree)
     call, _ = readable_call(tree, top)
     lines = () if program is None else tuple(line.text for line in program.standard_output.lines)
@@ -107,7 +107,7 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
         mark = None
     answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
     if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
-        chain = chain[:-1]  # whoever raised it may be right to
+        chain = chain[:-1]  # raising it may be right
     if not chain:
         chain = _only_way(tree, top, symptom)
     if _is_full(tree):
@@ -210,5 +210,5 @@ def _was_given_nothing(tree: Tree, position: int) -> bool:
 
 
 def _is_data(value: Value) -> bool:
-    """Functions, classes and modules are what a call works with, not what it works on."""
+    """Whether a value is data, not a function, class or module."""
     return not (value.kind is Kind.ATOM and value.text.startswith(_PLUMBING))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from whence.langs.python.source.assertions import Made, decorators, maker
+from whence.langs.python.source.assertions import OperandSource, decorators, maker
+from whence.langs.python.source.source_parsing import read_source
 from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.trace_source import TraceSource
@@ -41,14 +41,6 @@ class Traced:
     is_operand: bool = True
     """Whether what the call gave is the operand itself, and nothing that was made of that."""
     unknown: str = ""
-
-
-def read_source(file: str) -> str | None:
-    """The text of a source file, if it can be had."""
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
 
 
 def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
@@ -95,7 +87,7 @@ def trace_operand(
     source = read(failed.file)
     if source is None:
         return Traced(unknown=f"{failed.file} cannot be read")
-    made: Made | None = maker(source, failed.line, operand)
+    made: OperandSource | None = maker(source, failed.line, operand)
     unknown = ""
     while made is not None:
         as_it_is = not unknown and not made.collected_by
@@ -112,7 +104,7 @@ def trace_operand(
     return Traced(unknown=unknown)
 
 
-def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
+def _called_at(tree: ColumnTree, frame: int, made: OperandSource) -> int | None:
     """The last call that the frame made in an expression: what failed was run last."""
     assert made.span is not None
     columns = tree.columns
@@ -128,7 +120,7 @@ def _called_at(tree: ColumnTree, frame: int, made: Made) -> int | None:
     return None
 
 
-def _fixture(tree: ColumnTree, frame: int, made: Made, read: ReadSource) -> Traced:
+def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource) -> Traced:
     """The fixture that made what the test was given, if there is one and it was handed on as it
     was."""
     columns, name = tree.columns, made.parameter
@@ -164,7 +156,7 @@ def _is_at(site: Span, span: Span) -> bool:
     return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
 
 
-def _checked(tree: ColumnTree, position: int, made: Made, read: ReadSource) -> Traced:
+def _checked(tree: ColumnTree, position: int, made: OperandSource, read: ReadSource) -> Traced:
     """The call, unless something else may have made of its result what the test got."""
     call = tree.call(position)
     function = call.function

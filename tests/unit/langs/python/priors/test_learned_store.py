@@ -9,7 +9,8 @@ import pytest
 from recorded import BACKENDS, record
 
 from whence.errors import WhenceError
-from whence.langs.python.priors.learned_store import FILE, LearnedPrior, LearnedStore, Spectrum
+from whence.langs.python.priors.learned_prior import LearnedPrior
+from whence.langs.python.priors.learned_store import FILE, LearnedStore, Spectrum
 from whence.langs.python.priors.learner import Learner
 from whence.langs.python.trace.trace_reader import open_trace
 

@@ -4,7 +4,7 @@ from textwrap import dedent
 import pytest
 
 from whence.langs.python.source.assertions import (
-    Made,
+    OperandSource,
     decorators,
     expected_of,
     maker,
@@ -80,7 +80,7 @@ def test_where_there_is_no_assertion_there_are_no_operands() -> None:
     assert operands("assert x", 7) == []
 
 
-def made(body: str, operand: int = 0) -> Made:
+def made(body: str, operand: int = 0) -> OperandSource:
     """What made an operand of the assertion that is the last line of a test."""
     source = "import shop\n\ndef test(given, *more):\n" + "".join(
         f"    {line}\n" for line in dedent(body).strip().splitlines()
