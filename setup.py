@@ -48,7 +48,7 @@ def extension(name, files):
         files = [RECORDER / "unsupported.c"]
         macros = [("WHENCE_MODULE", name.rpartition(".")[2])]
     headers = {
-        header for folder in {file.parent for file in files} for header in folder.glob("*.h")
+        header for folder in {file.parent for file in files} for header in folder.rglob("*.h")
     }
     return Extension(
         name,

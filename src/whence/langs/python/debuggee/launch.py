@@ -27,6 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.record import printed_text
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
@@ -390,6 +391,11 @@ def _tell_uncaught(exception: BaseException) -> None:
 def _without_whence(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
+    entry = traceback
+    while entry is not None and entry.tb_next is not None:
+        if entry.tb_next.tb_frame.f_code.co_filename == printed_text.__file__:
+            entry.tb_next = entry.tb_next.tb_next  # a write that failed: there the recorder listens
+        entry = entry.tb_next
     return traceback
 
 

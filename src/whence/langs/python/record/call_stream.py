@@ -42,6 +42,8 @@ from whence.langs.python.trace import trace_writer as w
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512
 _INPUT = bytes((f.INPUT,))
+_MOST_PRINTED = 10_000
+"""Characters of one write that are kept."""
 # The references to an input that nobody but the call holds, while it is looked at: by the frame,
 # by the list of inputs, and by whoever counts them.
 _SOLE = 3
@@ -240,6 +242,17 @@ class CallStream:
         """A suspended generator ended without running on."""
         self._add_skipped(call)
         w.add_record(self._scratch, f.CLOSED, self._next - call.number)
+        self._commit()
+
+    def printed(self, call: OpenCall, descriptor: int, text: str) -> None:
+        """A call wrote a text to a standard stream."""
+        if self._is_full():
+            return
+        left_out = str.__len__(text) - _MOST_PRINTED
+        text = str.__getitem__(text, slice(_MOST_PRINTED))
+        if left_out > 0:
+            text += f"…{left_out} more characters\n"
+        w.add_output(self._scratch, self._next - call.number, descriptor, text)
         self._commit()
 
     def thread(self, number: int) -> None:

@@ -90,6 +90,10 @@ if sys.version_info >= (3, 12):
                 _monitoring.free_tool_id(tool)
             return ""
 
+        def _no_user_code(self) -> object:
+            """Switches off an event of code that is known not to be the user's."""
+            return None if self._backend.is_busy_here() else _DISABLE
+
         def _start(self, code: CodeType, offset: int) -> Any:
             frame = _getframe(1)
             backend = self._backend
@@ -98,7 +102,7 @@ if sys.version_info >= (3, 12):
                 if code is _thread_start:
                     backend.guarded(_tell_of_thread, backend, frame)
                     return None
-                return _DISABLE
+                return self._no_user_code()
             if id(code) not in self._watched and self._tool >= 0:
                 self._watched.add(id(code))
                 _monitoring.set_local_events(self._tool, code, _events.CALL)
@@ -109,7 +113,7 @@ if sys.version_info >= (3, 12):
             frame = _getframe(1)
             entry = self._backend.entry(frame)
             if entry is None:
-                return _DISABLE
+                return self._no_user_code()
             backend = self._backend
             backend.guarded(backend.resumed, frame, entry, self._resumption(frame, offset))
             return None
@@ -131,14 +135,14 @@ if sys.version_info >= (3, 12):
         def _return(self, code: CodeType, offset: int, value: Any) -> Any:
             frame = _getframe(1)
             if self._backend.entry(frame) is None:
-                return _DISABLE
+                return self._no_user_code()
             self._backend.guarded(self._backend.returned, frame, value)
             return None
 
         def _yield(self, code: CodeType, offset: int, value: Any) -> Any:
             frame = _getframe(1)
             if self._backend.entry(frame) is None:
-                return _DISABLE
+                return self._no_user_code()
             self._backend.guarded(self._backend.yielded, frame, value)
             return None
 

@@ -32,11 +32,13 @@ from whence.langs.python.record.call_stream import (
 from whence.langs.python.record.code_reader import rebound_names
 from whence.langs.python.record.frame_values import is_borrowed, variable
 from whence.langs.python.record.new_generators import Creations, unwrapped
-from whence.langs.python.record.options import RecordOptions
+from whence.langs.python.record.options import Detail, RecordOptions
+from whence.langs.python.record.printed_text import PrintedText
 from whence.langs.python.record.summaries import Summary
 from whence.langs.python.trace import trace_format as f
 
 _ROOM = 40
+_getframe, _ident = sys._getframe, threading.get_ident
 _THREAD_START = threading.Thread.start.__code__
 _THREAD_BOOTSTRAP = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 
@@ -100,6 +102,9 @@ class PureBackend:
         self._active = False
         self._limit: int | None = None
         self._is_child = False
+        self._holder = 0
+        self._printed_text = PrintedText(self._printed)
+        self._knows_output = options.detail is Detail.FULL
 
     @property
     def name(self) -> str:
@@ -133,11 +138,14 @@ class PureBackend:
         self._active = True
         os.register_at_fork(after_in_child=self._forked)
         self._hooks.install()
+        if self._knows_output:
+            self._printed_text.watch()
 
     def stop(self) -> None:
         """Record no further."""
         if self._active:
             replaced = self._hooks.remove()
+            self._printed_text.unwatch()
             self._active = False
             if replaced:
                 self._stream.note(replaced)
@@ -157,14 +165,21 @@ class PureBackend:
             self._active = False
             self._stream.drop()
             self._hooks.remove()
+            self._printed_text.unwatch()
 
     # --- which code ---
+
+    def is_busy_here(self) -> bool:
+        """Whether this thread handles a printed text: our own code, outside of a callback."""
+        return self._holder == _ident()
 
     def entry(self, frame: FrameType) -> CodeEntry | None:
         """What is known of a frame's code; None if it is not user code."""
         known = self._codes.get(id(frame.f_code))
         if known is not None:
             return known[1]
+        if self.is_busy_here():
+            return None
         found: list[CodeEntry | None] = [None]
         self.guarded(self._meet, frame, found)
         return found[0]
@@ -196,7 +211,11 @@ class PureBackend:
         try:
             self._make_room()
             with self._lock:
-                handle(*arguments)
+                self._holder = _ident()
+                try:
+                    handle(*arguments)
+                finally:
+                    self._holder = 0
             if self._stream.problem is not None:
                 self._give_up("")
         except BaseException as problem:
@@ -210,6 +229,7 @@ class PureBackend:
     def _give_up(self, why: str) -> None:
         self._active = False
         self._hooks.remove()
+        self._printed_text.unwatch()
         self._stream.abandon(why)
 
     def _make_room(self) -> None:
@@ -315,6 +335,16 @@ class PureBackend:
         thread = self._thread
         self._starters[id(thread_object)] = self._owner(thread)
 
+    def _printed(self, descriptor: int, text: str) -> None:
+        """A text was written to a standard stream, by the frame that called its `write`."""
+        if not self.is_busy_here():  # else a summary or a signal handler did, in our own code
+            self.guarded(self._record_text, _getframe(), descriptor, text)
+
+    def _record_text(self, frame: FrameType, descriptor: int, text: str) -> None:
+        thread = self._enter(frame)
+        self._unwind_to(thread, frame)
+        self._stream.printed(self._owner(thread), descriptor, text)
+
     # --- activations ---
 
     def _enter(self, frame: FrameType) -> _Thread:
@@ -380,8 +410,10 @@ class PureBackend:
 
     def _unwind_to_caller(self, thread: _Thread, frame: FrameType) -> int:
         """Drop activations that ended without telling; the place where the calling one stands."""
+        return self._unwind_to(thread, frame.f_back)
+
+    def _unwind_to(self, thread: _Thread, caller: FrameType | None) -> int:
         running = {activation.frame: index for index, activation in enumerate(thread.stack)}
-        caller = frame.f_back
         while caller is not None and id(caller) not in running:
             caller = caller.f_back
         if caller is None:

@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from whence.langs.python.record.backend import CodeDescription, CodeReader
+from whence.langs.python.record.summaries import Summary, can_change
 
 HASH_SEED = "PYTHONHASHSEED"
 PINNED = "pinned"
@@ -25,7 +26,6 @@ OWN = "own"
 """The program was started with a seed of its own, or with none."""
 
 _T = TypeVar("_T")
-Summary = Callable[[Any], tuple[str, bool]]
 Aside = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Makes a function of whence one that no journal notices, called from the frame that calls it."""
 
@@ -112,7 +112,9 @@ class AsideSummaries(Mapping[type, Summary]):
         known = self._made.get(id(found))
         if known is None:
             # The function stands beside: its number is its own only while it lives.
-            known = self._made[id(found)] = (found, aside(found))
+            summary = aside(found)
+            summary.fixed = not can_change(found)  # type: ignore[attr-defined]
+            known = self._made[id(found)] = (found, summary)
         return known[1]
 
     def __iter__(self) -> Iterator[type]:

@@ -48,7 +48,7 @@ from whence.langs.python.objects.raw_class import (
     weakref_offset_of,
 )
 from whence.langs.python.record.options import LARGE_ROOT, SHORT_TEXT, Bound
-from whence.langs.python.record.summaries import Summary
+from whence.langs.python.record.summaries import Summary, can_change
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 
@@ -83,8 +83,6 @@ _SEQUENCES: dict[int, tuple[int, Callable[[Any], int], _Parts]] = {
 }
 _SEEN_THROUGH = frozenset(map(id, (object, *CONTENT_TYPES)))
 _CONTENT = frozenset(map(id, CONTENT_TYPES))
-# Those with a summary that never changes.
-_FIXED_MODULES = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid", "re"})
 
 
 def has_identity(value: object) -> bool:
@@ -262,7 +260,7 @@ class Snapshots:
             name = f"{name_of(owner)}.{_builtin_name(value)}"
             return self._method(name, bound_to, depth, budget)
         summary = self._summaries.get(kind)
-        fixed = summary is not None and not _summary_can_change(kind)
+        fixed = summary is not None and not can_change(summary)
         if self._foreign_is_opaque and not fixed and not self._tables.is_user_type(kind):
             self._opaque(kind)
             return 1
@@ -277,7 +275,7 @@ class Snapshots:
         return self._object(value, kind, depth, budget)
 
     def _summary(self, value: Any, kind: type, summary: Summary) -> None:
-        self.mutable |= _summary_can_change(kind)
+        self.mutable |= can_change(summary)
         try:
             text, complete = summary(value)
         except Exception:
@@ -522,12 +520,6 @@ def _exact_text(value: Any) -> str:
     if type(value) is str:
         return value
     return str.__str__(value) if flags_of(type(value)) & IS_STRING else ""
-
-
-def _summary_can_change(kind: type) -> bool:
-    if kind is range or kind is slice:
-        return False
-    return type_name(kind)[0].partition(".")[0] not in _FIXED_MODULES
 
 
 def _is_module(kind: type) -> bool:

@@ -54,13 +54,16 @@ class Summaries(Mapping[type, Summary]):
             "numpy": _load_numpy,
             "pandas": _load_pandas,
         }
-        self.register(range, lambda value: (repr(value), True))
-        self.register(slice, _slice)
+        self.register(range, lambda value: (repr(value), True), fixed=True)
+        self.register(slice, _slice, fixed=True)
         self.register(memoryview, _memoryview)
 
-    def register(self, kind: type, summary: Summary) -> None:
-        """From now on values of exactly this type are recorded by this summary."""
-        self._known[id(kind)] = (kind, _Checked(summary))
+    def register(self, kind: type, summary: Summary, fixed: bool = False) -> None:
+        """From now on values of exactly this type are recorded by this summary.
+
+        `fixed`: no value of the type ever changes, so that a backend looks at each only once.
+        """
+        self._known[id(kind)] = (kind, _Checked(summary, fixed))
 
     def find(self, kind: type) -> Summary | None:
         """The summary of a type, if it has one. It may raise: then it is as if there were none."""
@@ -95,8 +98,9 @@ class Summaries(Mapping[type, Summary]):
 class _Checked:
     """A summary that keeps to its contract, whoever wrote it."""
 
-    def __init__(self, summary: Summary):
+    def __init__(self, summary: Summary, fixed: bool):
         self._summary = summary
+        self.fixed = fixed
 
     def __call__(self, value: object) -> tuple[str, bool]:
         text, complete = self._summary(value)
@@ -175,9 +179,9 @@ def _load_datetime(registry: Summaries) -> None:
         return f"{value.replace(tzinfo=None)!r} in <{_raw_qualname(type(zone))}>", False
 
     for kind in (datetime.date, datetime.timedelta, datetime.timezone):
-        registry.register(kind, lambda value: (repr(value), True))
-    registry.register(datetime.datetime, with_zone)
-    registry.register(datetime.time, with_zone)
+        registry.register(kind, lambda value: (repr(value), True), fixed=True)
+    registry.register(datetime.datetime, with_zone, fixed=True)
+    registry.register(datetime.time, with_zone, fixed=True)
     del registry._loaders["datetime"]
 
 
@@ -199,7 +203,7 @@ def _load_unittest(registry: Summaries) -> None:
 def _load_decimal(registry: Summaries) -> None:
     import decimal
 
-    registry.register(decimal.Decimal, lambda value: (repr(value), True))
+    registry.register(decimal.Decimal, lambda value: (repr(value), True), fixed=True)
     del registry._loaders["decimal"]
 
 
@@ -211,7 +215,7 @@ def _load_fractions(registry: Summaries) -> None:
         under, whole = atom(value._denominator)
         return f"Fraction({over}, {under})", complete and whole
 
-    registry.register(fractions.Fraction, fraction)
+    registry.register(fractions.Fraction, fraction, fixed=True)
     del registry._loaders["fractions"]
 
 
@@ -224,7 +228,7 @@ def _load_pathlib(registry: Summaries) -> None:
     for kind in (
         pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath
     ):  # fmt: skip
-        registry.register(kind, path)
+        registry.register(kind, path, fixed=True)
     del registry._loaders["pathlib"]
 
 
@@ -236,7 +240,7 @@ def _load_uuid(registry: Summaries) -> None:
             raise TypeError("not a UUID as the library makes them")
         return f"UUID({str(value)!r})", True
 
-    registry.register(uuid.UUID, unique)
+    registry.register(uuid.UUID, unique, fixed=True)
     del registry._loaders["uuid"]
 
 
@@ -249,8 +253,8 @@ def _load_re(registry: Summaries) -> None:
         flags = int(value.flags) & ~int(re.UNICODE)
         return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
 
-    registry.register(re.Pattern, pattern)
-    registry.register(re.Match, matches.text_of)
+    registry.register(re.Pattern, pattern, fixed=True)
+    registry.register(re.Match, matches.text_of, fixed=True)
     del registry._loaders["re"]
 
 
@@ -381,6 +385,11 @@ def _series(value: Any) -> tuple[str, bool]:
 def _index(value: Any) -> tuple[str, bool]:
     text, complete = _column(value, len(value))
     return f"{_raw_qualname(type(value))}([{text}], dtype={value.dtype})", complete
+
+
+def can_change(summary: Summary) -> bool:
+    """Whether values of the type that the summary is registered for may change."""
+    return getattr(summary, "fixed", False) is not True
 
 
 SUMMARIES = Summaries()

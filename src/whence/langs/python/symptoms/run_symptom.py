@@ -87,8 +87,7 @@ def is_test(tree: Tree) -> bool:
 
 
 def _knows_output(program: TraceSource) -> bool:
-    header = program.file.header
-    return header.knows_effects and header.backend != "pure"
+    return program.file.header.knows_effects
 
 
 # --- from a symptom to answers -------------------------------------------------------------------

@@ -32,8 +32,6 @@ _VERSION = 1
 """To be raised whenever equal calls get other digests: answers kept until then are lost."""
 _MAIN = "__main__"
 _NO_FILE = "it is code that no file holds"
-_PURE = "pure"
-"""The recorder that does not know what was printed."""
 
 
 class NoEquationDigest(Exception):
@@ -71,8 +69,6 @@ class EquationDigests:
         writer = _Writer(lambda module: self._module(source, module))
         inputs = {"version": _VERSION, "function": name, **_inputs(call, writer)}
         outcome = _outcome(call, writer)
-        if source.file.header.backend == _PURE:
-            outcome["printed"] = None  # it does not know, so that nothing is the same with another
         return name, _digest({**inputs, **outcome}), _digest(inputs)
 
     # --- which function --------------------------------------------------------------------------

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import decimal
+import re
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recorded import Node
+from recorded import BACKENDS, Node, record
 
+from whence.langs.python.record import recording as recording_module
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.summaries import Summaries
 from whence.langs.python.record.user_code import UserCodeRules
 
 Run = Callable[..., Node]
@@ -701,3 +705,65 @@ for each in (other_handler, finally_after, with_block, raised_again, raised_anew
         "other_handler": 5, "finally_after": 10, "with_block": 15, "raised_again": 18,
         "raised_anew": 26, "generator": 29,
     }  # fmt: skip
+
+
+def test_a_summarized_object_can_change_whatever_its_module(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = Summaries()
+    registry.register(decimal.Context, lambda value: (f"Context(prec={value.prec})", True))
+    monkeypatch.setattr(recording_module, "SUMMARIES", registry)
+    body = run("""
+import datetime, decimal
+def widen(context): context.prec = 50
+def keep(number, day): return None
+widen(decimal.Context(prec=5))
+keep(decimal.Decimal("1.5"), datetime.date(2020, 1, 2))
+""")
+    before, after = body.find("widen").effects["context"]
+    assert ("prec=5)" in before, "prec=50)" in after) == (True, True)
+    assert body.find("keep").effects == {}
+
+
+# Instances of what the standard library offers without an argument, or with a simple one; each is
+# looked at, changed by whatever method changes it, and looked at again.
+_EVERY_TYPE = """
+import array, collections, contextlib, datetime, decimal, enum, fractions, functools, io, ipaddress
+import itertools, operator, pathlib, queue, random, re, string, struct, threading, types, uuid
+import weakref
+MODULES = (array, collections, contextlib, datetime, decimal, enum, fractions, functools, io,
+           ipaddress, itertools, operator, pathlib, queue, random, re, string, struct, threading,
+           types, uuid, weakref)
+CHANGES = {"append": (1,), "add": (1,), "update": ({"k": 1},), "put": (1,), "write": ("x",),
+           "clear": (), "set": (), "pop": (), "popitem": (), "release": ()}
+GIVEN = ((), ("1",), (1,), ([1, 2],), ({"a": 1},), (2020, 1, 2), ("b", b"x"))
+def look(value): return None
+def change(value, name):
+    try: getattr(value, name)(*CHANGES[name])
+    except Exception: pass
+def made(kind):
+    for arguments in GIVEN:
+        try: return kind(*arguments)
+        except Exception: continue
+kinds = {vars(module)[name] for module in MODULES for name in sorted(vars(module))
+         if isinstance(vars(module)[name], type) and not name.startswith("_")}
+for kind in sorted(kinds, key=lambda kind: (kind.__module__, kind.__qualname__)):
+    if issubclass(kind, (threading.Thread, random.Random, io.RawIOBase, io.TextIOWrapper)): continue
+    value = made(kind)
+    look(value)
+    for name in CHANGES:
+        if hasattr(value, name): change(value, name)
+"""
+
+
+@pytest.mark.skipif(len(BACKENDS) < 2, reason="there is one recorder only")
+def test_every_type_of_the_library_looks_and_changes_alike_for_every_backend(
+    tmp_path: Path,
+) -> None:
+    addresses = re.compile(r"0x[0-9a-f]+")
+    texts = [
+        addresses.sub("0x", record(_EVERY_TYPE, tmp_path, backend).text()).splitlines()
+        for backend in BACKENDS
+    ]
+    assert len(texts[0]) > 100
+    assert [pair for pair in zip(*texts, strict=True) if pair[0] != pair[1]] == []

@@ -10,20 +10,13 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LOOKS_EVERY ((uint64_t)2 * 1000 * 1000) /* nanoseconds, about */
 enum {
     MOST_CALLS = 1 << 16,   /* between two looks at the clock */
     NEAR = 8,               /* right before the wanted call a copy is made after such a part of */
                             /* the usual time: the next question may well be about this call */
-    REAPS_EVERY = 2 * 1000, /* milliseconds */
 };
 
 static struct {
@@ -31,8 +24,6 @@ static struct {
     uint64_t spacing, last, looked; /* nanoseconds of this process */
     uint64_t calls;                 /* between two looks */
 } checkpoints;
-
-static sigset_t program_mask;
 
 static uint64_t time_used(void)
 {
@@ -102,6 +93,17 @@ void look_for_checkpoint(Thread *thread)
 
 /* ---- copies ---- */
 
+#ifdef __linux__
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static sigset_t program_mask;
+
 /* In a process that is to sleep: it hears no signal, so that no handler of the program runs. Who is
  * left behind by a process that it has started becomes its child, and is waited for. */
 void checkpoint_settle(void)
@@ -159,6 +161,7 @@ int checkpoint_wake(void)
 /* Until there is something to read. */
 void checkpoint_sleep(int descriptor)
 {
+    enum { REAPS_EVERY = 2 * 1000 }; /* milliseconds */
     struct pollfd orders = {descriptor, POLLIN, 0};
     while (orders.revents == 0) {
         if (poll(&orders, 1, REAPS_EVERY) < 0 && errno != EINTR) {
@@ -186,3 +189,23 @@ bool checkpoint_tell(int control, const void *message, size_t length, int descri
     memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     return sendmsg(control, &sent, MSG_NOSIGNAL) == (ssize_t)length;
 }
+
+#else
+
+/* Elsewhere a process can neither adopt what others leave behind nor be made to end with its parent.
+ * So there are no copies, and every re-run starts at the beginning. */
+int checkpoint_fork(void) { return -1; }
+
+int checkpoint_wake(void) { return -1; }
+
+void checkpoint_settle(void) {}
+
+void checkpoint_sleep(int Py_UNUSED(descriptor)) {}
+
+bool checkpoint_tell(int Py_UNUSED(control), const void *Py_UNUSED(message),
+                     size_t Py_UNUSED(length), int Py_UNUSED(descriptor))
+{
+    return false;
+}
+
+#endif

@@ -26,14 +26,20 @@ PyObject *forced_result;
 /* The address that the stack of this thread must not grow beyond. */
 const char *evaluation_floor(void)
 {
-    pthread_attr_t attributes;
     void *lowest = NULL;
     size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return (const char *)UINTPTR_MAX;
+    bool known = false;
+#if defined(__APPLE__)
+    size = pthread_get_stacksize_np(pthread_self());
+    lowest = (char *)pthread_get_stackaddr_np(pthread_self()) - size;
+    known = true;
+#elif defined(__linux__)
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+        pthread_attr_destroy(&attributes);
     }
-    bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
-    pthread_attr_destroy(&attributes);
+#endif
     return known ? (const char *)lowest + (size - size / SHARE_OF_STACK)
                  : (const char *)UINTPTR_MAX;
 }

@@ -76,10 +76,18 @@ void recorder_fail(int error)
     recorder.on = false;
 }
 
+#if defined(CLOCK_MONOTONIC_COARSE)
+#define CHEAP_CLOCK CLOCK_MONOTONIC_COARSE /* Linux */
+#elif defined(CLOCK_MONOTONIC_RAW_APPROX)
+#define CHEAP_CLOCK CLOCK_MONOTONIC_RAW_APPROX /* macOS */
+#else
+#define CHEAP_CLOCK CLOCK_MONOTONIC
+#endif
+
 static time_t seconds(void)
 {
     struct timespec now;
-    return clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 ? now.tv_sec : 0;
+    return clock_gettime(CHEAP_CLOCK, &now) == 0 ? now.tv_sec : 0;
 }
 
 bool page_reset(const TailFile *tail)

@@ -12,8 +12,13 @@
 
 #if !HAS_MONITORING
 
+#if defined(__linux__)
 #include <sys/uio.h>
 #include <unistd.h>
+#elif defined(__APPLE__)
+#include <mach/mach.h>
+#include <mach/mach_vm.h>
+#endif
 
 static PyThreadState *newest; /* the head of the list of threads when it was last looked at */
 
@@ -68,9 +73,20 @@ typedef struct {
 /* Reads memory that may not be there. */
 static bool read_word(const void *address, uintptr_t *word)
 {
+#if defined(__linux__)
     struct iovec local = {word, sizeof *word};
     struct iovec remote = {(void *)(uintptr_t)address, sizeof *word};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof *word;
+#elif defined(__APPLE__)
+    mach_vm_size_t count = 0;
+    return mach_vm_read_overwrite(mach_task_self(), (mach_vm_address_t)(uintptr_t)address,
+                                  sizeof *word, (mach_vm_address_t)(uintptr_t)word,
+                                  &count) == KERN_SUCCESS &&
+           count == sizeof *word;
+#else
+    (void)address, (void)word;
+    return false; /* then it is not known which exception left the frame */
+#endif
 }
 
 static bool is_traceback_of(uintptr_t word, const PyFrameObject *frame)

@@ -16,8 +16,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
 
 typedef struct {
     uint8_t magic[8];
@@ -34,7 +37,9 @@ static Tail *tail;           /* NULL: there is none */
 static char tail_path[4096]; /* empty: it is another process's */
 static uint64_t nowhere;     /* what is committed where there is no tail */
 
-static bool overwrites_in_place(int file)
+#ifdef __linux__
+/* Takes the room for the tail in a file, if its file system overwrites in place. */
+static bool reserve(int file)
 {
     struct statfs about;
     if (fstatfs(file, &about) != 0) {
@@ -45,11 +50,15 @@ static bool overwrites_in_place(int file)
     case 0x58465342: /* XFS */
     case 0x01021994: /* tmpfs */
     case 0x794C7630: /* overlayfs, on one of these */
-        return true;
+        return fallocate(file, 0, 0, TAIL_SIZE) == 0;
     default:
         return false;
     }
 }
+#else
+/* APFS and others copy a block when it is written: room cannot be taken beforehand. */
+static bool reserve(int Py_UNUSED(file)) { return false; }
+#endif
 
 static void page_in_tail(void)
 {
@@ -71,8 +80,7 @@ void tail_open(const TailFile *file, uint64_t at)
         return;
     }
     void *map = MAP_FAILED;
-    if (strlen(file->path) < sizeof tail_path && overwrites_in_place(file->descriptor) &&
-        fallocate(file->descriptor, 0, 0, TAIL_SIZE) == 0) {
+    if (strlen(file->path) < sizeof tail_path && reserve(file->descriptor)) {
         map = mmap(NULL, TAIL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, 0);
     }
     close(file->descriptor);

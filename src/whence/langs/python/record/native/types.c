@@ -156,8 +156,8 @@ static bool collect_slots(TypeEntry *entry)
 }
 
 /* The summary registered for a type. A dict would hash the class, which is code of the program if
- * the metaclass says so: then there is none. (whence's own registry goes by identity.) */
-static PyObject *registered_summary(PyTypeObject *type)
+ * the metaclass says so: then there is none. (whence's own registry goes by identity.) `fixed`: its values never change. */
+static PyObject *registered_summary(PyTypeObject *type, bool *fixed)
 {
     PyTypeObject *meta = Py_TYPE(type);
     if (PyDict_CheckExact(recorder.summaries) &&
@@ -166,44 +166,15 @@ static PyObject *registered_summary(PyTypeObject *type)
         return NULL;
     }
     OwnCode own = own_code_begin(this_thread());
-    PyObject *found = PyObject_CallMethod(recorder.summaries, "get", "O", type);
-    if (found != NULL && !PyCallable_Check(found)) {
-        Py_CLEAR(found);
+    PyObject *summary = PyObject_CallMethod(recorder.summaries, "get", "O", type);
+    if (summary != NULL && !PyCallable_Check(summary)) {
+        Py_CLEAR(summary);
     }
+    PyObject *said = summary != NULL ? PyObject_GetAttrString(summary, "fixed") : NULL;
+    *fixed = said == Py_True;
+    Py_XDECREF(said);
     own_code_end(&own);
-    return found;
-}
-
-/* Types of the standard library whose instances cannot change: `module.name`, or a whole module. */
-static bool summary_can_change(PyTypeObject *type)
-{
-    static const char *const fixed[] = {
-        "datetime.",          "decimal.Decimal", "fractions.Fraction", "pathlib.",  "uuid.UUID",
-        "builtins.range",     "builtins.slice",  "re.Pattern",         "re.Match",
-    };
-    PyObject *given = type->tp_flags & Py_TPFLAGS_HEAPTYPE
-                          ? PyDict_GetItemString(type->tp_dict, "__module__")
-                          : NULL;
-    const char *dot = strrchr(type->tp_name, '.');
-    const char *module = given != NULL && PyUnicode_CheckExact(given) &&
-                                 PyUnicode_IS_COMPACT_ASCII(given)
-                             ? PyUnicode_DATA(given)
-                             : NULL;
-    char name[128];
-    if (module != NULL) {
-        snprintf(name, sizeof name, "%s.%s", module, dot != NULL ? dot + 1 : type->tp_name);
-    }
-    else {
-        snprintf(name, sizeof name, "%s%s", dot != NULL ? "" : "builtins.", type->tp_name);
-    }
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-        size_t length = strlen(fixed[i]);
-        bool whole = fixed[i][length - 1] != '.';
-        if (whole ? strcmp(name, fixed[i]) == 0 : strncmp(name, fixed[i], length) == 0) {
-            return false;
-        }
-    }
-    return true;
+    return summary;
 }
 
 static void classify(TypeEntry *entry)
@@ -216,7 +187,6 @@ static void classify(TypeEntry *entry)
     }
     else if (entry->summary != NULL) {
         entry->kind = TYPE_SUMMARY;
-        entry->mutable_summary = summary_can_change(type);
     }
     else if (type->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS) {
         entry->kind = TYPE_EXCEPTION;
@@ -245,7 +215,8 @@ static TypeEntry *type_add(PyTypeObject *type)
         builtin_of(type) == 0) {
         type_entry(opaque); /* so that nobody else runs once the entry can be seen, half made */
     }
-    PyObject *summary = registered_summary(type);
+    bool fixed = false;
+    PyObject *summary = registered_summary(type, &fixed);
     TypeEntry *entry = map_get(&types, type); /* another thread may have been here meanwhile */
     if (entry != NULL) {
         Py_XDECREF(summary);
@@ -260,6 +231,7 @@ static TypeEntry *type_add(PyTypeObject *type)
     }
     entry->type = type;
     entry->summary = summary;
+    entry->mutable_summary = !fixed;
     uint32_t module, name;
     type_names(type, &module, &name);
     entry->user = is_user_module(module);

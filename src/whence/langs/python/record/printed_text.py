@@ -1,0 +1,62 @@
+"""What the program prints, as far as Python code can observe it: for the recorder in Python.
+
+The recorder in C interposes `TextIOWrapper.write`, which a program cannot see (native/output.c).
+Python code cannot: a C function that calls back into Python through ctypes loses the exceptions of
+a write that fails. So for as long as the recording runs, each standard stream has a `write` of its
+own in its `__dict__`, where `print`, `writelines` and the interpreter find it.
+
+Limits: a program that looks sees a bound method in `vars(sys.stdout)`. The traceback of a write that
+fails has one frame more, unless nothing catches it. `TextIOWrapper.write(sys.stdout, text)` is not
+seen, nor is what is written as bytes to the layers below (as in C).
+
+Invariant: what a stream writes, returns and raises is what it would be without us.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from types import MethodType
+from typing import Any
+
+Tell = Callable[[int, str], None]
+"""Is told the descriptor of a standard stream and a text that was written to it."""
+
+_NAMES = {1: "__stdout__", 2: "__stderr__"}
+_write = TextIOWrapper.write
+
+
+class PrintedText:
+    """Tells what is written to the standard streams, from `watch` to `unwatch`."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._watched: list[tuple[TextIOWrapper, MethodType]] = []
+
+    def watch(self) -> None:
+        """Give the standard streams, as the interpreter made them, a `write` that tells."""
+        for descriptor, name in _NAMES.items():
+            stream = sys.__dict__.get(name)
+            if type(stream) is TextIOWrapper and "write" not in stream.__dict__:
+                method = MethodType(_telling_write(descriptor, self._tell), stream)
+                stream.__dict__["write"] = method
+                self._watched.append((stream, method))
+
+    def unwatch(self) -> None:
+        """Take it back, unless the program has put something else there."""
+        while self._watched:
+            stream, method = self._watched.pop()
+            if stream.__dict__.get("write") is method:
+                del stream.__dict__["write"]
+
+
+def _telling_write(descriptor: int, tell: Tell) -> Callable[..., int]:
+    def write(self: TextIOWrapper, text: Any, /) -> int:
+        count = _write(self, text)
+        if sys.__dict__.get(_NAMES[descriptor]) is self and str.__len__(text):
+            tell(descriptor, text)
+        return count
+
+    write.__qualname__, write.__doc__ = _write.__qualname__, _write.__doc__
+    return write
