@@ -5,9 +5,9 @@ Python code cannot: a C function that calls back into Python through ctypes lose
 a write that fails. So for as long as the recording runs, each standard stream has a `write` of its
 own in its `__dict__`, where `print`, `writelines` and the interpreter find it.
 
-Limits: a program that looks sees a bound method in `vars(sys.stdout)`. The traceback of a write that
-fails has one frame more, unless nothing catches it. `TextIOWrapper.write(sys.stdout, text)` is not
-seen, nor is what is written as bytes to the layers below (as in C).
+Limits: a program that looks sees a bound method in `vars(sys.stdout)`. The traceback of a write
+that fails has one frame more, unless nothing catches it. `TextIOWrapper.write(sys.stdout, text)` is
+not seen, nor is what is written as bytes to the layers below (as in C).
 
 Invariant: what a stream writes, returns and raises is what it would be without us.
 """

@@ -54,7 +54,7 @@ bool let_go(Snapshot *s, PyObject *value);
 TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type);
 void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry);
 
-static bool is_last_reference(PyObject *object) { return Py_REFCNT(object) == 1; }
+static inline bool is_last_reference(PyObject *object) { return Py_REFCNT(object) == 1; }
 
 static inline void remember(Snapshot *s, PyObject *container)
 {
@@ -144,7 +144,7 @@ static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, lo
     return write_part_apart(s, part, depth, left, parts);
 }
 
-static long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
+static inline long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
 {
     return likely(room(s, ATOM_ROOM)) ? write_part_here(s, part, missing, depth, left, parts)
                                       : left;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 #elif defined(__APPLE__)
 #include <mach/mach.h>
-#include <mach/mach_vm.h>
 #endif
 
 static PyThreadState *newest; /* the head of the list of threads when it was last looked at */
@@ -78,10 +77,9 @@ static bool read_word(const void *address, uintptr_t *word)
     struct iovec remote = {(void *)(uintptr_t)address, sizeof *word};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof *word;
 #elif defined(__APPLE__)
-    mach_vm_size_t count = 0;
-    return mach_vm_read_overwrite(mach_task_self(), (mach_vm_address_t)(uintptr_t)address,
-                                  sizeof *word, (mach_vm_address_t)(uintptr_t)word,
-                                  &count) == KERN_SUCCESS &&
+    vm_size_t count = 0;
+    return vm_read_overwrite(mach_task_self(), (vm_address_t)address, sizeof *word,
+                             (vm_address_t)word, &count) == KERN_SUCCESS &&
            count == sizeof *word;
 #else
     (void)address, (void)word;
