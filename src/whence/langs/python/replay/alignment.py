@@ -1,8 +1,8 @@
-"""Whether two recordings are of the same run: call by call, by number.
+"""Compares two recordings of one program, call by call, by number.
 
-Call N of the one is call N of the other if all calls up to it have the same function and caller,
-and if what is known of it from both does not contradict. The first difference is named; from there
-on nothing of the second run is believed.
+Call N of one is call N of the other if all calls up to it have the same function and caller, and if
+what both know of it agrees. The first difference is the divergence: nothing of the second run is
+believed from there on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Divergence:
 
 
 def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
-    """The first call up to number `last` that another function made, or another caller."""
+    """The first call up to number `last` with another function or another caller."""
     ours, theirs = _by_number(recorded, last), _by_number(again, last)
     here, there = numbered(recorded.functions, again.functions)
     same = (here[ours.function] == there[theirs.function]) & (ours.parent == theirs.parent)
@@ -54,26 +54,26 @@ def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
 
 
 def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
-    """The first call up to number `last` of which anything differs that is known of it.
+    """The first call up to number `last` that differs in anything that is recorded of it.
 
-    A call is numbered before those that it made, but ends after them: what came of it differs most
-    often because what came of one of them does. So it is named only if it was given something else
-    or if none of them differs.
+    A call is numbered before its callees but ends after them: its outcome differs most often
+    because that of a callee does. So it is reported only if its inputs differ or if none of its
+    callees does.
     """
     made = first_divergence(recorded, again, last)
     different = _other_equations(recorded, again, made.call - 1 if made else last)
     if made:
         different = np.append(different, True)
     ids, end = all_ids(recorded), recorded.columns.end
-    known = (ids < len(different)) & (recorded.details >= 0)
-    inside = np.flatnonzero(known & different[np.where(known, ids, 0)])
+    recorded_here = (ids < len(different)) & (recorded.details >= 0)
+    inside = np.flatnonzero(recorded_here & different[np.where(recorded_here, ids, 0)])
     call = -1
     while len(inside):
         at = int(inside[np.argmin(ids[inside])])
         call = int(ids[at])
         if made and call == made.call:
             return made
-        if _given_something_else(recorded, again, call):
+        if _has_other_inputs(recorded, again, call):
             break
         inside = inside[(inside > at) & (inside < end[at])]
     if call < 0:
@@ -82,10 +82,9 @@ def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
 
 
 def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.NDArray[np.bool_]:
-    """For each call by its number whether more of it differs than who made it.
+    """For each call, by its number: whether its equation differs.
 
-    Calls that the recorded run was in when it was stopped are not compared: how far they had got
-    is chance.
+    Calls that were running when a run was stopped are not compared: how far they had got is chance.
     """
     different: npt.NDArray[np.bool_] = _equations(recorded, last) != _equations(again, last)
     for tree in (recorded, again):
@@ -96,13 +95,13 @@ def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.
     return different
 
 
-def _given_something_else(recorded: ColumnTree, again: ColumnTree, call: int) -> bool:
+def _has_other_inputs(recorded: ColumnTree, again: ColumnTree, call: int) -> bool:
     ours, theirs = (tree.call(tree.position(call)) for tree in (recorded, again))
     return contradiction(ours, theirs) is not None
 
 
 def _otherwise(recorded: ColumnTree, again: ColumnTree, call: int) -> str:
-    """A call of the second run in short, and how it differs if that does not show."""
+    """A call of the second run in short, with the difference if that does not show."""
     now = described(again, call)
     if now != described(recorded, call):
         return now
@@ -112,16 +111,16 @@ def _otherwise(recorded: ColumnTree, again: ColumnTree, call: int) -> str:
 
 
 def _equations(tree: ColumnTree, last: int) -> Int64s:
-    """For each call by its number the digest of what it was given and what came of it."""
+    """For each call, by its number: the digest of its equation."""
     ids = all_ids(tree)
-    known = (ids <= last) & (tree.details >= 0)
-    found = np.zeros(last + 1, dtype=np.int64)
-    found[ids[known]] = tree.columns.equation[known]
-    return found
+    recorded_here = (ids <= last) & (tree.details >= 0)
+    equations = np.zeros(last + 1, dtype=np.int64)
+    equations[ids[recorded_here]] = tree.columns.equation[recorded_here]
+    return equations
 
 
 def calls_of(tree: ColumnTree) -> int:
-    """How many calls were recorded, which is the number of the last one."""
+    """The number of recorded calls, which is the number of the last one."""
     return int(all_ids(tree)[tree.details >= 0].max())
 
 
@@ -133,12 +132,12 @@ def described(tree: ColumnTree, call: int) -> str:
 def callers_of(tree: ColumnTree, call: int) -> list[str]:
     """The functions from a call to the top."""
     position = tree.position(call) if call <= calls_of(tree) else -1
-    return [function_at(tree, each).short() for each in up_from(tree, position)]
+    return [function_at(tree, caller).short() for caller in up_from(tree, position)]
 
 
 @dataclass(frozen=True, slots=True)
 class _ByNumber:
-    """For each call by its number: function and caller, -1 if there is no such call."""
+    """For each call, by its number: function and caller; -1 if there is no such call."""
 
     function: Int32s
     parent: Int64s
@@ -146,23 +145,26 @@ class _ByNumber:
 
 def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
     ids = all_ids(tree)
-    # What stands for calls that were skipped is no call, and has a number behind all of them.
-    known = (ids <= last) & (tree.details >= 0)
+    # Stand-ins for skipped calls are no calls; their numbers come after all others.
+    recorded_here = (ids <= last) & (tree.details >= 0)
     function = np.full(last + 1, -1, dtype=np.int32)
     parent = np.full(last + 1, -1, dtype=np.int64)
-    function[ids[known]] = tree.columns.function[known]
-    above = tree.columns.parent[known]
-    parent[ids[known]] = np.where(above < 0, -1, ids[np.maximum(above, 0)])
+    function[ids[recorded_here]] = tree.columns.function[recorded_here]
+    above = tree.columns.parent[recorded_here]
+    parent[ids[recorded_here]] = np.where(above < 0, -1, ids[np.maximum(above, 0)])
     return _ByNumber(function, parent)
 
 
 def numbered(*runs: Sequence[Function]) -> list[Int32s]:
-    """For the functions of each run numbers that are the same for what is called the same; the last
-    entry stands for no function. Of two on one line nobody can tell which is which."""
-    known: dict[tuple[str, Location | None], int] = {}
+    """Numbers for the functions of each run: equal for functions of equal name and location.
+
+    The last entry stands for no function. Two functions on one line cannot be told apart.
+    """
+    numbers: dict[tuple[str, Location | None], int] = {}
     return [
         np.array(
-            [*(known.setdefault(_key(each), len(known)) for each in functions), -1], dtype=np.int32
+            [*(numbers.setdefault(_key(function), len(numbers)) for function in functions), -1],
+            dtype=np.int32,
         )
         for functions in runs
     ]
@@ -186,7 +188,7 @@ def _told(tree: ColumnTree, calls: _ByNumber, call: int) -> str:
 
 
 def contradiction(recorded: Call, again: Call) -> str | None:
-    """How two recordings of one call differ in what it was given, as far as both tell it."""
+    """How the arguments of one call differ between two recordings, as far as both know them."""
     for ours, theirs in zip(recorded.arguments, again.arguments, strict=False):
         if ours.name != theirs.name:
             return f"{ours.name} was given, now {theirs.name}"
@@ -198,7 +200,7 @@ def contradiction(recorded: Call, again: Call) -> str | None:
 
 
 def other_outcome(recorded: Call, again: Call) -> str | None:
-    """How two recordings of one call differ in what came of it, as far as both tell it."""
+    """How the outcomes of one call differ, likewise."""
     ours, theirs = recorded.outcome, again.outcome
     if OutcomeKind.NOT_TERMINATED in (ours.kind, theirs.kind):
         return None  # it was stopped
@@ -212,17 +214,17 @@ def other_outcome(recorded: Call, again: Call) -> str | None:
 
 
 def other_effects(recorded: Call, again: Call) -> str | None:
-    """How two recordings of one call differ in what else it read and did, likewise."""
+    """How output, reads and effects of one call differ, likewise."""
     compared = _Comparison(recorded, again)
     if recorded.printed != again.printed:
         return _other_line(recorded.printed, again.printed)
-    reads = [{each.name: each.value for each in call.reads} for call in (recorded, again)]
+    reads = [{item.name: item.value for item in call.reads} for call in (recorded, again)]
     for name in reads[0].keys() & reads[1].keys():
         if not compared.agrees(reads[0][name], reads[1][name]):
             return f"it read another {name}"
     effects = [
-        # What became of a parameter that was bound anew is not known, and no call is told by it.
-        {each.target: each.after for each in call.effects if each.after != UNKNOWN}
+        # The value of a rebound parameter is not known, so it cannot be compared.
+        {item.target: item.after for item in call.effects if item.after != UNKNOWN}
         for call in (recorded, again)
     ]
     if effects[0].keys() != effects[1].keys():
@@ -243,14 +245,14 @@ def _other_line(ours: str, theirs: str) -> str:
 
 
 class _Comparison:
-    """Of two values of two calls, one of which may know more of them than the other."""
+    """Compares values of two calls, one of which may be recorded in more detail."""
 
     def __init__(self, ours: Call, theirs: Call):
         self._ours, self._theirs = _shared(ours), _shared(theirs)
         self._compared: set[tuple[int, int]] = set()
 
     def agrees(self, ours: Value, theirs: Value, depth: int = 0) -> bool:
-        """Whether nothing that both know differs."""
+        """Whether nothing differs that both know."""
         if ours.kind is Kind.SHARED:
             ours = self._ours.get(ours.identity or 0, ours)
         if theirs.kind is Kind.SHARED:
@@ -267,7 +269,7 @@ class _Comparison:
             return False
         if len(ours.parts) + ours.omitted != len(theirs.parts) + theirs.omitted:
             return False
-        if ours.kind is Kind.SET:  # in an order of its own
+        if ours.kind is Kind.SET:  # its order means nothing
             return True
         return all(
             step == other_step and self.agrees(part, other, depth + 1)
@@ -276,24 +278,24 @@ class _Comparison:
 
 
 def _texts_agree(ours: str, theirs: str) -> bool:
-    """Equal, or one is the beginning of the other and says so."""
+    """Whether texts are equal as far as neither is cut."""
     if ours == theirs:
         return True
     if _CUT not in ours and _CUT not in theirs:
         return False
     start = min(ours.find(_CUT) % (len(ours) + 1), theirs.find(_CUT) % (len(theirs) + 1))
-    # The quote before the mark ends the text that was cut off, and no other.
+    # The quote before the mark closes the text that was cut.
     return ours[: max(0, start - 1)] == theirs[: max(0, start - 1)]
 
 
 def _shared(call: Call) -> dict[int, Value]:
-    """The values of a call that others refer to, by their numbers."""
-    roots = [each.value for each in (*call.arguments, *call.reads)]
+    """The values of a call that others refer to, by identity."""
+    roots = [binding.value for binding in (*call.arguments, *call.reads)]
     roots += [value for effect in call.effects for value in (effect.before, effect.after) if value]
     roots += [value for value in (call.outcome.value, *call.outcome.yielded) if value is not None]
-    found: dict[int, Value] = {}
+    shared: dict[int, Value] = {}
     for root in roots:
         for _, value in root.paths(100_000):
             if value.identity is not None and value.kind is not Kind.SHARED:
-                found.setdefault(value.identity, value)
-    return found
+                shared.setdefault(value.identity, value)
+    return shared

@@ -1,7 +1,7 @@
-"""Goes into one recorded call: the program is run again, and that call tells of its statements.
+"""Zooms into one recorded call: a re-run records the steps of that call.
 
-Invariant: nothing is believed of a run that went another way than the recorded one, up to the end
-of the call; and of a call whose text is not what it was nothing is said at all.
+Invariant: nothing is believed of a run that diverged before the end of the call, and nothing is
+said of a call whose source has changed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from whence.model.value import Kind, is_cut, show
 from whence.tree.column_tree import ColumnTree
 
 ENDLESS = 3_000
-"""Of a call that did not end so many events are enough to see why."""
-_TOLD = "zoom.json"
+"""The most events recorded of a call that did not end."""
+_STEP_LOG = "zoom.json"
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,12 @@ class CallZoom:
     full: FullReplay
 
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
-        """The steps of a call as a tree, and where values came from among them; `CannotReplay` says
-        why there are none."""
+        """The steps of a call as a tree, and where values came from among them."""
         code, body, events, whole = self._read(node)
         return ZoomedCall(events, body, whole, self.tree, node, code.file).searched()
 
     def worked_out(self, node: int) -> WorkedOut:
-        """The variables of a call where it raised, and what the statement had worked out."""
+        """The variables of a call where it raised, and the values of the statement's parts."""
         _, body, events, whole = self._read(node)
         raising = whole
         while raising.children and raising.children[-1].ending is SegmentEnding.RAISE:
@@ -69,24 +68,24 @@ class CallZoom:
         )
 
     def _read(self, node: int) -> tuple[CodeEntry, FunctionBody, StepLog, Segment]:
-        """The code of a call, its body, and what it tells of itself in another run."""
+        """The code of a call, its body, and its steps in a re-run."""
         code, body = self._body_of(node)
         position = self.tree.position(node)
         call = self.tree.call(position)
         ended = call.outcome.kind is not OutcomeKind.NOT_TERMINATED
-        wish = ZoomRequest(
+        request = ZoomRequest(
             node, code.file, code.first_line, code.qualname, StepVariables(body).of_module,
             MOST_EVENTS if ended else ENDLESS,
         )  # fmt: skip
-        told, printed = self._events_of(wish, call)
-        events = StepLog(told, printed)
+        log, printed = self._events_of(request, call)
+        events = StepLog(log, printed)
         try:
             whole = read_segments(events, body)
         except CannotZoom as why:
             raise CannotReplay(f"call {node} cannot be gone into: {why}") from None
-        different = _other_end(call, events, whole)
-        if different:
-            raise ReplayDiverged(f"call {node} {different}")
+        difference = _other_end(call, events, whole)
+        if difference:
+            raise ReplayDiverged(f"call {node} {difference}")
         return code, body, events, whole
 
     def _body_of(self, node: int) -> tuple[CodeEntry, FunctionBody]:
@@ -110,17 +109,17 @@ class CallZoom:
         except (OSError, SyntaxError, ValueError) as problem:
             raise CannotReplay(f"{code.file} cannot be read: {problem}") from None
 
-    def _events_of(self, wish: ZoomRequest, call: Call) -> tuple[dict[str, Any], bytes]:
-        """What the call tells in another run, and what it prints."""
-        node = wish.node
+    def _events_of(self, request: ZoomRequest, call: Call) -> tuple[dict[str, Any], bytes]:
+        """The step log of the call in a re-run, and its output."""
+        node = request.node
 
         def task(folder: Path) -> Task:
-            return Task(zoom=Zoom(wish.text(), str(folder / _TOLD)))
+            return Task(zoom=Zoom(request.text(), str(folder / _STEP_LOG)))
 
-        with self.full.run(node, task) as (again, place):
-            output = place / _TOLD
+        with self.full.run(node, task) as (again, folder):
+            output = folder / _STEP_LOG
             if not output.exists():
-                problem = RerunOutcome(report_in(place)).problem
+                problem = RerunOutcome(report_in(folder)).problem
                 if problem:
                     raise CannotReplay(f"call {node} was not run to its end again: {problem}")
                 if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
@@ -131,17 +130,17 @@ class CallZoom:
                     f"the program was run again, and call {node} told nothing: it did not "
                     "begin, or its code is made anew while the program runs"
                 )
-            told = json.loads(output.read_text(encoding="utf-8"))
-            last = max(node, *(event[4] for event in told["events"] if len(event) > 4))
+            log = json.loads(output.read_text(encoding="utf-8"))
+            last = max(node, *(event[4] for event in log["events"] if len(event) > 4))
             divergence = first_divergence(self.tree, again, last)
-            different = contradiction(call, again.call(again.position(node)))
-            if divergence is not None or different:
-                raise ReplayDiverged(str(divergence or f"at call {node}, {different}"))
-            return told, output.with_name(f"{output.name}.printed").read_bytes()
+            difference = contradiction(call, again.call(again.position(node)))
+            if divergence is not None or difference:
+                raise ReplayDiverged(str(divergence or f"at call {node}, {difference}"))
+            return log, output.with_name(f"{output.name}.printed").read_bytes()
 
 
-def _other_end(call: Call, told: StepLog, whole: Segment) -> str:
-    """How a call ended otherwise than it did when it was recorded; nothing if it did not."""
+def _other_end(call: Call, events: StepLog, whole: Segment) -> str:
+    """How the end of a call differs from the recorded one; empty if it does not."""
     outcome = call.outcome
     if whole.ending is SegmentEnding.CUT:
         return ""
@@ -149,8 +148,8 @@ def _other_end(call: Call, told: StepLog, whole: Segment) -> str:
         return "ended in another way"
     if outcome.kind is not OutcomeKind.RETURNED or whole.value is None or outcome.value is None:
         return ""
-    before, now = outcome.value, told.value(whole.value)
-    known = before.kind is Kind.ATOM and not (is_cut(before) or is_cut(now))
-    if known and show(before) != show(now):
+    before, now = outcome.value, events.value(whole.value)
+    comparable = before.kind is Kind.ATOM and not (is_cut(before) or is_cut(now))
+    if comparable and show(before) != show(now):
         return f"gave {show(before)}, now {show(now)}"
     return ""

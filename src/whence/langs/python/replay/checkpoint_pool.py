@@ -1,14 +1,13 @@
-"""The sleeping copies of a re-run that a session has, and what they are asked for.
+"""The checkpoints of a session, and runs that start from them.
 
-A re-run up to a call leaves copies of its process behind on its way
-(`debuggee/checkpoint_forks.py`). What is asked for later starts from the nearest one before its
-call. Whence never runs the program
-itself: it keeps a pipe to each of these processes, and when that ends they end.
+A re-run up to a call leaves checkpoints on its way (`debuggee/checkpoint_forks.py`). A later run
+starts from the nearest one before its target call. whence itself never runs the program: it keeps a
+pipe to each process, and when the pipe closes the process ends.
 
-There are never more of them, and they never have more memory, than is allowed: then every second
-one is dropped, and from there on they are made half as often.
+Number and memory of the processes are bounded. When a bound is reached, every second checkpoint is
+dropped, and from then on they are made half as often.
 
-Invariant: one process, which sleeps before the program's first line, is there as long as any is.
+Invariant: while there is any, there is one that sleeps before the program's first line.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ from whence.langs.python.replay.rerun_process import (
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 
 MOST = 32
-"""So many processes sleep at most."""
+"""The most processes that sleep."""
 MOST_MEMORY = 256 * 2**20
-"""So many bytes they have at most, together; what they share is counted once."""
+"""The most bytes that they have together; shared ones count once."""
 FIRST_SPACING = 0.1
-"""Seconds of the program between two of them, at first."""
+"""Seconds of the program between two checkpoints, at first."""
 COSTS = 20
-"""The program runs at least so many times as long as it takes to make one."""
+"""The program runs at least this many times as long as making a checkpoint takes."""
 _LONGEST = 2**16
 _PATIENCE = 30.0
 _GRACE = 3.0
@@ -64,11 +63,11 @@ _NO_CALL = 2**64 - 2
 
 
 class CheckpointFailed(CannotReplay):
-    """A process that slept could not run the program on."""
+    """A checkpoint could not continue the program."""
 
 
 def obstacle() -> str:
-    """Why there can be no checkpoints here, in half a sentence; empty if there can."""
+    """Why checkpoints are not possible here, in half a sentence; empty if they are."""
     if not sys.platform.startswith("linux"):
         return "they are made on Linux only"
     if not hasattr(os, "pidfd_open"):
@@ -78,20 +77,20 @@ def obstacle() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sleeper:
-    """One process that sleeps, and how it is asked."""
+    """A sleeping process, and the pipe for its orders."""
 
     calls: int
-    """So many calls were made before."""
+    """The number of calls made before it."""
     process: int
     orders: int
 
 
 class CheckpointPool:
-    """The processes of one recording's program."""
+    """The checkpoints of one recording's program."""
 
     def __init__(self, conditions: Conditions, call_limit: int | None):
         self.why_not = ""
-        """Why there was none to be made, the last time that it was tried."""
+        """Why the last attempt to make a checkpoint failed."""
         self._spacing = FIRST_SPACING
         self._count = 0
         self._folder = ScratchFolder()
@@ -101,20 +100,20 @@ class CheckpointPool:
         source, target = os.pipe()
         patience = struct.pack("ll", int(_PATIENCE), 0)
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
-        given = [_high(each) for each in (theirs.fileno(), source, 0, 1)]
-        self.terminal = given[2], given[3]
+        descriptors = [_high(descriptor) for descriptor in (theirs.fileno(), source, 0, 1)]
+        self.terminal = descriptors[2], descriptors[3]
         """The descriptors under which our terminal is known there."""
         order = replace(
             order_again(conditions, self._place),
             task=Task(window=(_NO_CALL, 1)),
-            checkpoints=CheckpointChannel(given[0], given[1], self.terminal),
+            checkpoints=CheckpointChannel(descriptors[0], descriptors[1], self.terminal),
             call_limit=call_limit,
         )
         try:
-            self._process = start_rerun(conditions, order, given)
+            self._process = start_rerun(conditions, order, descriptors)
         finally:
-            for each in (source, *given):
-                os.close(each)
+            for descriptor in (source, *descriptors):
+                os.close(descriptor)
             theirs.close()
         self._first = _Sleeper(0, self._process.pid, target)
         self._others: list[_Sleeper] = []
@@ -124,7 +123,7 @@ class CheckpointPool:
         )
 
     def __len__(self) -> int:
-        """How many there are, besides the one before the program's first line."""
+        """The number of checkpoints, without the one before the program's first line."""
         return len(self._others)
 
     def close(self) -> None:
@@ -132,18 +131,18 @@ class CheckpointPool:
         self._close()
 
     def drop(self) -> None:
-        """Start from the beginning the next time."""
+        """Drop all checkpoints but the first."""
         while self._others:
             os.close(self._others.pop().orders)
 
     def is_before(self, ordinal: int) -> bool:
-        """Whether there is one between the beginning and a call."""
+        """Whether there is a checkpoint between the start and a call."""
         return self._nearest(ordinal) is not self._first
 
     @property
     def memory(self) -> int:
-        """The bytes that they have together."""
-        return sum(_memory(each.process) for each in self._others)
+        """The bytes that all checkpoints have together."""
+        return sum(_memory(sleeper.process) for sleeper in self._others)
 
     @contextmanager
     def run(
@@ -171,11 +170,11 @@ class CheckpointPool:
             yield output, RerunOutcome(report_in(folder), in_time), folder
 
     def _nearest(self, ordinal: int) -> _Sleeper:
-        before = [each for each in self._others if each.calls < ordinal]
-        return max(before, key=lambda each: each.calls, default=self._first)
+        before = [sleeper for sleeper in self._others if sleeper.calls < ordinal]
+        return max(before, key=lambda sleeper: sleeper.calls, default=self._first)
 
     def _asked(self, sleeper: _Sleeper, order: CheckpointOrder) -> _Worker | None:
-        """Who does it; None: it has ended already."""
+        """The process that does it; None if it has ended already."""
         try:
             _write(sleeper.orders, json.dumps(to_data(order)).encode() + b"\n")
         except OSError:
@@ -188,9 +187,9 @@ class CheckpointPool:
                 raise CheckpointFailed("the program was started again, and did not come to run")
             if not _readable([self._control], min(left, 1.0)):
                 continue
-            told = self._listen()
-            number = told.get("worker", 0)
-            if number > 0 and told["order"] == order.number:
+            report = self._listen()
+            number = report.get("worker", 0)
+            if number > 0 and report["order"] == order.number:
                 try:
                     return _Worker(os.pidfd_open(number), self._control, self._listen)
                 except ProcessLookupError:
@@ -206,33 +205,33 @@ class CheckpointPool:
 
     def _listen(self) -> dict[str, Any]:
         message, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, 1)
-        told = json.loads(message) if message else {}
-        assert isinstance(told, dict)
-        if "without" in told:
-            self.why_not = str(told["without"])
-        if "calls" in told and descriptors:
+        report = json.loads(message) if message else {}
+        assert isinstance(report, dict)
+        if "without" in report:
+            self.why_not = str(report["without"])
+        if "calls" in report and descriptors:
             os.set_inheritable(descriptors[0], False)
-            self._others.append(_Sleeper(told["calls"], told["process"], descriptors[0]))
+            self._others.append(_Sleeper(report["calls"], report["process"], descriptors[0]))
             self._keep_within_budget()
             with contextlib.suppress(OSError):
                 self._control.send(repr(self._spacing).encode())
-        return told
+        return report
 
     def _keep_within_budget(self) -> None:
         while len(self._others) > MOST or self.memory > MOST_MEMORY:
-            self._others.sort(key=lambda each: each.calls)
+            self._others.sort(key=lambda sleeper: sleeper.calls)
             # With the one that was asked, whoever does it now would end.
-            dropped = [each for each in self._others[::-2] if each is not self._asked_now]
+            dropped = [sleeper for sleeper in self._others[::-2] if sleeper is not self._asked_now]
             if not dropped:
                 break
-            for each in dropped:
-                self._others.remove(each)
-                os.close(each.orders)
+            for sleeper in dropped:
+                self._others.remove(sleeper)
+                os.close(sleeper.orders)
             self._spacing *= 2
 
 
 class _Worker:
-    """A process that is not our child."""
+    """A forked process of the program, which is not our child."""
 
     def __init__(self, handle: int, control: socket.socket, listen: Callable[[], object]) -> None:
         self._handle = handle
@@ -247,7 +246,7 @@ class _Worker:
         return self.returncode
 
     def wait(self, timeout: float) -> int:
-        """Until it has ended, hearing what it says."""
+        """Wait until it ends, and handle its messages meanwhile."""
         end = time.monotonic() + timeout
         while self.returncode is None:
             left = max(0.0, end - time.monotonic())
@@ -262,7 +261,7 @@ class _Worker:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Let it hear a signal, if it is still there."""
+        """Send a signal, if it still runs."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, number)
@@ -275,9 +274,9 @@ def _ended(
     others: list[_Sleeper],
     folder: ScratchFolder,
 ) -> None:
-    for each in (*others, first):
+    for sleeper in (*others, first):
         with contextlib.suppress(OSError):
-            os.close(each.orders)
+            os.close(sleeper.orders)
     others.clear()
     control.close()
     try:
@@ -288,12 +287,12 @@ def _ended(
     folder.cleanup()
 
 
-def _readable(every: Sequence[Any], timeout: float) -> list[Any]:
-    """Those of some files and descriptors that can be read from; they may have any numbers."""
-    with selectors.DefaultSelector() as waiting:
-        for each in every:
-            waiting.register(each, selectors.EVENT_READ)
-        return [key.fileobj for key, _ in waiting.select(timeout)]
+def _readable(sources: Sequence[Any], timeout: float) -> list[Any]:
+    """The sources that can be read from; unlike `select`, any descriptor is fine."""
+    with selectors.DefaultSelector() as selector:
+        for source in sources:
+            selector.register(source, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(timeout)]
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -303,7 +302,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _high(descriptor: int) -> int:
-    """The same under a number that programs hardly come to."""
+    """A copy of a descriptor under a number that programs hardly reach."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     high = _HIGH if most == resource.RLIM_INFINITY else max(3, min(_HIGH, most - _ROOM))
     with contextlib.suppress(OSError):
@@ -313,10 +312,10 @@ def _high(descriptor: int) -> int:
 
 
 def _memory(process: int) -> int:
-    """The bytes of a process; its part of those that it shares."""
+    """The bytes of a process, with its share of the shared ones."""
     try:
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
     except OSError:
         return 0
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("Pss:")]
-    return int(found[0]) * 1024 if found else 0
+    sizes = [line.split()[1] for line in text.splitlines() if line.startswith("Pss:")]
+    return int(sizes[0]) * 1024 if sizes else 0

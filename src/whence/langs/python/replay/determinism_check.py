@@ -1,8 +1,7 @@
-"""Whether a recorded program is deterministic: run again, are all its calls the same?
+"""Checks whether a recorded program is deterministic: a re-run must make the same calls.
 
-Calls are compared by number: function, caller, and the digest of the whole equation, which is all
-that was recorded of inputs, outcome and effects. Then the ends are: a run of which nobody knows how
-it ended is never called the same.
+Calls are compared by number: function, caller, and the digest of the whole equation. Then the ends
+of both runs are compared. A run whose end was not recorded is never called the same.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ from whence.tree.column_tree import ColumnTree
 
 @dataclass(frozen=True, slots=True)
 class DeterminismReport:
-    """What came of running a program again to compare it."""
+    """The result of running a program again and comparing it."""
 
     calls: int
     """How many calls are the same."""
     played: int
-    """How many questions to the world were answered from the journal."""
+    """How many events were played from the journal."""
     confined: bool
-    """Whether the operating system kept it from changing anything."""
+    """Whether the operating system kept the re-run from changing anything."""
     divergence: Divergence | None = None
     cause: str = ""
     unknown: str = ""
-    """What of the recorded run is not known, in a sentence; empty if it was recorded to its end."""
+    """A sentence about what was not recorded; empty if the run was recorded to its end."""
     ended: bool = True
     """Whether the recording knows how the run ended, or was told to stop."""
 
@@ -66,7 +65,7 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
         divergence = _divergence(tree, again, played)
         cause = ""
         if divergence is not None:
-            callers = [callers_of(each, divergence.call) for each in (tree, again)]
+            callers = [callers_of(run, divergence.call) for run in (tree, again)]
             cause = likely_cause(tree, header, played, f"{divergence} {callers}")
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         report = played.report
@@ -82,9 +81,9 @@ def _call_limit(tree: ColumnTree, conditions: Conditions) -> int | None:
 
 def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -> Divergence | None:
     last = calls_of(recorded)
-    found = first_difference(recorded, again, last)
-    if found is not None:
-        return found
+    difference = first_difference(recorded, again, last)
+    if difference is not None:
+        return difference
     if _ending(recorded) in (None, STOPPED):
         return None
     if calls_of(again) > last:
@@ -92,7 +91,7 @@ def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -
         return Divergence(last + 1, "no such call", here)
     if played.problem:
         return Divergence(last, "went on", played.problem)
-    then, now = (_end_told(each) for each in (recorded, again))
+    then, now = (_describe_end(run) for run in (recorded, again))
     return None if then == now else Divergence(last, then, now)
 
 
@@ -101,7 +100,7 @@ def _ending(tree: ColumnTree) -> int | None:
     return source.ending() if isinstance(source, TraceSource) else None
 
 
-def _end_told(tree: ColumnTree) -> str:
+def _describe_end(tree: ColumnTree) -> str:
     if _ending(tree) is None:
         return "the process died"
     return f"then the end: {described(tree, 0)}"

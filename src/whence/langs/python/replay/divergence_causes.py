@@ -1,6 +1,7 @@
-"""Why a program most likely went another way when it was run again.
+"""Says why a re-run most likely diverged.
 
-Only what is known to differ is named as a cause; else it is said what is not made the same.
+Only what is known to differ is named as a cause; else the sentence says what a re-run does not
+reproduce.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def _threads(tree: ColumnTree) -> int:
 
 def _changed(tree: ColumnTree, header: TraceHeader) -> list[str]:
     """The files of recorded functions that were written after the run began."""
-    files = {each.location.file for each in tree.functions if each.location is not None}
-    found = []
+    files = {function.location.file for function in tree.functions if function.location is not None}
+    changed = []
     for file in sorted(files):
         path = Path(header.cwd or ".") / file
         try:
             if header.clock and path.stat().st_mtime_ns > header.clock:
-                found.append(os.path.relpath(path, header.cwd or "."))
+                changed.append(os.path.relpath(path, header.cwd or "."))
         except OSError:
             continue
-    return found[:_MOST_FILES]
+    return changed[:_MOST_FILES]

@@ -1,11 +1,10 @@
-"""Calls that are not made when a program is run again: their effects are played instead (DDS).
+"""Freezes calls: when the program runs again, their effects are applied instead (DDS).
 
-What a call does is noted in one re-run (`langs/python/freezing`). Then the program is run with all
-these calls frozen, and every other call is compared with the recording (`frozen_check`). Only what
-was played there without a difference is frozen in later re-runs.
+One re-run records what the calls do (`langs/python/freezing`). Then the program runs with all these
+calls frozen, and every other call is compared with the recording (`frozen_check`). Only calls whose
+effects were applied there without a difference are frozen in later re-runs.
 
-Invariant: a call is frozen only where the run up to it is the one that was compared: nothing else
-than what was recorded has happened before it.
+Invariant: a call is frozen only where the run up to it is the one that was compared.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.column_tree import ColumnTree
 
 WORTH = 1_000
-"""A call that made fewer calls is not frozen unasked."""
+"""Calls that made fewer calls are not frozen unasked."""
 MOST_CALLS = 200
-"""So many calls are looked at at once, those that made the most calls."""
+"""The most calls considered at once, those that made the most calls."""
 MOST_RUNS = 8
-"""So often the program is run to note what calls do."""
+"""The most re-runs to record effects."""
 _ORDER, _NOTES, _FROZEN, _SAID = "freezing.json", "notes.txt", "frozen.txt", "said.txt"
 _NOT_REACHED = "the program, run again, did not come to it as it had"
 _COUNT_ONLY: Mapping[str, Any] = {"depth": None, "max_calls": None, "filter": None}
@@ -51,26 +50,26 @@ _COUNT_ONLY: Mapping[str, Any] = {"depth": None, "max_calls": None, "filter": No
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a call does, as the process of a re-run has noted it."""
+    """What a call does, as a re-run recorded it."""
 
     calls: int
     """How many calls it made."""
     seconds: float
     line: str
-    """Which only such a process reads."""
+    """The recorded effects; only a re-run's process reads them."""
 
 
 @dataclass
 class FrozenCalls:
-    """The frozen calls of one recording; calls are told by which of all calls they are."""
+    """The frozen calls of one recording, by ordinal."""
 
     recording: Path
     tree: ColumnTree
     frozen: dict[int, Effects] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
-    """Why a call that was looked at is not frozen."""
+    """Why a call that was considered is not frozen."""
     seconds: float = 0.0
-    """How long the run took in which all was compared."""
+    """How long the compared run took."""
 
     def order_file(self, folder: Path, before: int) -> str:
         """Write the file by which a re-run freezes all calls that end before one begins.
@@ -81,8 +80,10 @@ class FrozenCalls:
         return _played(folder, ready) if ready else ""
 
     def worthwhile(self, right: Mapping[int, int], before: int) -> dict[int, int]:
-        """Of calls that were judged right those that ought to be frozen for a run up to a call:
-        none, unless that spares half of what comes before it."""
+        """The calls judged right that should be frozen for a run up to a call.
+
+        None, unless that saves half of the calls before it.
+        """
         wanted = {
             at: calls
             for at, calls in outermost(right).items()
@@ -92,8 +93,10 @@ class FrozenCalls:
         return wanted if is_new and 2 * sum(wanted.values()) >= before else {}
 
     def freeze(self, wanted: Mapping[int, int]) -> None:
-        """Freeze these calls, and no others, if that can be; each is given with how many calls it
-        made, and none lies in another."""
+        """Freeze these calls, and no others, if possible; `wanted` has how many calls each made.
+
+        None of them lies in another.
+        """
         wanted = {at: calls for at, calls in wanted.items() if not self._is_stepped(at)}
         largest = sorted(wanted, key=lambda ordinal: -wanted[ordinal])[:MOST_CALLS]
         for ordinal in set(wanted).difference(largest):
@@ -109,7 +112,7 @@ class FrozenCalls:
         return True
 
     def _noted(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
-        """What calls do, of those of which it can be played."""
+        """The effects of those calls whose effects can be applied."""
         noted: dict[int, Effects] = {}
         left = dict(wanted)
         for _ in range(MOST_RUNS):
@@ -121,32 +124,33 @@ class FrozenCalls:
         return noted
 
     def _note(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
-        """One run for it; the call after which nothing more could be noted, or the last one."""
+        """Record effects in one run; the last call that this run could handle."""
 
         def task(folder: Path) -> Task:
             codes = {at: _code(self.tree, at) for at in sorted(wanted)}
             calls = [(at, wanted[at], code.qualname, code.first_line) for at, code in codes.items()]
-            told = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
-            return Task(window=(calls[-1][0], 1), freezing=_ordered(folder, told))
+            note = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
+            return Task(window=(calls[-1][0], 1), freezing=_ordered(folder, note))
 
         with self._run(task, _COUNT_ONLY) as (_, played, folder):
-            found = _lines(folder / _NOTES)
-        told: dict[str, Any]
+            notes = _lines(folder / _NOTES)
+        note: dict[str, Any]
         for ordinal in sorted(wanted):
-            line = found.get(ordinal, "")
-            told = json.loads(line) if line else {"refused": played.problem or _NOT_REACHED}
-            if "refused" not in told:
-                noted[ordinal] = Effects(told["calls"], told["seconds"], line)
+            line = notes.get(ordinal, "")
+            note = json.loads(line) if line else {"refused": played.problem or _NOT_REACHED}
+            if "refused" not in note:
+                noted[ordinal] = Effects(note["calls"], note["seconds"], line)
                 continue
-            self.refused[ordinal] = str(told["refused"])
-            if "over" in told:
+            self.refused[ordinal] = str(note["refused"])
+            if "over" in note:
                 return ordinal
         return max(wanted)
 
     def _check(self, noted: dict[int, Effects]) -> None:
-        """Run the program with all of these frozen, and compare what else it does.
+        """Run the program with all of these frozen, and compare the other calls.
 
-        One that cannot be frozen where others are is left out, and the rest is compared again.
+        A call that cannot be frozen together with the others is left out, and the rest is
+        compared again.
         """
         self.frozen = {}
         while noted:
@@ -154,19 +158,19 @@ class FrozenCalls:
             with self._run(partial(_freezing_task, effects=noted), {}) as (output, played, folder):
                 self.seconds = time.monotonic() - began
                 said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
-                made = {at: each["not"] for at, each in said.items() if "not" in each}
+                made = {at: effects["not"] for at, effects in said.items() if "not" in effects}
                 made |= {at: _NOT_REACHED for at in noted if at not in said}
-                calls = {at: each.calls for at, each in noted.items() if at not in made}
+                calls = {at: effects.calls for at, effects in noted.items() if at not in made}
                 how = first_frozen_difference(self.tree, open_trace(output), calls, played)
             if how is None and not made:
                 self.frozen = noted
                 return
-            # What comes after the first difference is what comes of it.
+            # What comes after the first difference is its consequence.
             suspects = {at: why for at, why in made.items() if how is None or at < how.ordinal}
             if how is not None and not suspects:
                 suspects = _guilty(noted, how)
             self.refused |= suspects
-            noted = {at: each for at, each in noted.items() if at not in suspects}
+            noted = {at: effects for at, effects in noted.items() if at not in suspects}
 
     def plain_seconds(self) -> float:
         """How long such a run takes with nothing frozen."""
@@ -191,20 +195,20 @@ class FrozenCalls:
 
 
 def outermost(calls: Mapping[int, int]) -> dict[int, int]:
-    """Those that lie in no other one, each given with how many calls it made."""
-    found: dict[int, int] = {}
+    """The calls that lie in no other one; `calls` has how many calls each made."""
+    outer: dict[int, int] = {}
     end = 0
     for at in sorted(calls):
         if at > end:
-            found[at] = calls[at]
+            outer[at] = calls[at]
             end = at + calls[at]
-    return found
+    return outer
 
 
 def _guilty(noted: Mapping[int, Effects], how: FrozenDifference) -> dict[int, str]:
-    """Which frozen calls may be why a run with them differs at a call: some that began before.
+    """The frozen calls that are suspected to cause a difference: the later half of those before it.
 
-    Which of these it is nobody knows. The later half goes first; if that does not help, more do.
+    If leaving them out does not help, more follow.
     """
     before = sorted(at for at in noted if at <= how.ordinal) or sorted(noted)
     return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
@@ -217,9 +221,9 @@ def _code(tree: ColumnTree, ordinal: int) -> CodeEntry:
     return source.code(int(np.searchsorted(source.ordinals(), ordinal)))
 
 
-def _ordered(folder: Path, told: Mapping[str, Any]) -> str:
+def _ordered(folder: Path, request: Mapping[str, Any]) -> str:
     order = folder / _ORDER
-    order.write_text(json.dumps(told), encoding="utf-8")
+    order.write_text(json.dumps(request), encoding="utf-8")
     return str(order)
 
 
@@ -234,11 +238,11 @@ def _freezing_task(folder: Path, effects: Mapping[int, Effects]) -> Task:
 
 
 def _lines(path: Path) -> dict[int, str]:
-    """What a process has appended, by call."""
-    found = {}
+    """The lines that a process appended, by ordinal."""
+    lines = {}
     if path.exists():
         with path.open(encoding="utf-8") as file:
             for line in file:
                 ordinal, _, text = line.partition("\t")
-                found[int(ordinal)] = text
-    return found
+                lines[int(ordinal)] = text
+    return lines

@@ -45,8 +45,8 @@ class Materializer:
     def expand(self, number: int, _: int) -> ColumnTree:
         """The tree whose top is a call of this recording, as deep as the budget allows.
 
-        Of a call some of whose callees were recorded, those that were not come with the others:
-        below what stands for them, the whole call is had once more.
+        If only some callees of a call were recorded, a stand-in has the others: below it, the whole
+        call is materialized with all its callees.
         """
         tree = self.recorded.tree
         detail, number = number, number if number >= 0 else skipped_by(number)[0]
@@ -56,26 +56,26 @@ class Materializer:
         except WhenceError as problem:
             raise CannotExpand(str(problem)) from problem
         counted = int(tree.columns.weight[tree.position(number)])
-        found = int(window.tree.columns.weight[TOP])
-        if counted != found:
+        counted_again = int(window.tree.columns.weight[TOP])
+        if counted != counted_again:
             raise CannotExpand(
-                divergence_message(f"{found:,} calls were made where {counted:,} had been")
+                divergence_message(f"{counted_again:,} calls were made where {counted:,} had been")
             )
         source = window.tree.sources[0]
         assert isinstance(source, TraceSource)
         source.expand_with(Materializer(self.replay, window))
-        found_below = _cut(window, node, self.replay.windows.first_id)
+        below = _cut(window, node, self.replay.windows.first_id)
         if detail >= 0:
-            return found_below
+            return below
         place = int(np.flatnonzero(tree.details == detail)[0])
         is_first = self.recorded is self.replay.windows.whole
         top = tree.id(place) if is_first else node + self.replay.windows.first_id
-        known = _recognized(self.recorded, window, found_below)
+        known = _recognized(self.recorded, window, below)
         return _in_place_of(tree, place, top, known)
 
     @property
     def gives_again(self) -> bool:
-        """Whether its calls have the same ids whenever they come to light."""
+        """Whether its calls get the same ids whenever they are materialized."""
         return self.recorded is not self.replay.windows.whole
 
     def _id(self, number: int) -> int:
@@ -86,31 +86,39 @@ class Materializer:
         return int(self.recorded.ordinals[number]) + self.replay.windows.first_id
 
 
-def _recognized(ours: RecordedWindow, window: RecordedWindow, found: ColumnTree) -> ColumnTree:
-    """The calls that were recorded before have the equations that they had: what was said of them
-    holds. (Numbers of types and code, by which equations are told, are each file's own.)"""
-    again = np.flatnonzero(found.details > 0)
-    ordinals = window.ordinals[found.details[again]]
+def _recognized(
+    ours: RecordedWindow, window: RecordedWindow, materialized: ColumnTree
+) -> ColumnTree:
+    """Give calls that were recorded before their old equations, so that answers still apply.
+
+    (Digests of equations depend on numbers of types and code, which differ between files.)
+    """
+    again = np.flatnonzero(materialized.details > 0)
+    ordinals = window.ordinals[materialized.details[again]]
     number = np.minimum(np.searchsorted(ours.ordinals, ordinals), len(ours.ordinals) - 1)
     known = ours.ordinals[number] == ordinals
     positions = ours.tree.positions(number[known].tolist())
-    equation = found.columns.equation.copy()
+    equation = materialized.columns.equation.copy()
     equation[again[known]] = ours.tree.columns.equation[positions]
-    return replace(found, columns=replace(found.columns, equation=equation))
+    return replace(materialized, columns=replace(materialized.columns, equation=equation))
 
 
-def _in_place_of(ours: ColumnTree, position: int, top: int, found: ColumnTree) -> ColumnTree:
-    """The same calls below what stood for some of them, which nobody is asked about."""
+def _in_place_of(ours: ColumnTree, position: int, top: int, materialized: ColumnTree) -> ColumnTree:
+    """The same calls below the stand-in for some of them, which is never asked about."""
     stands = function_at(ours, position)
-    columns, details, ids = found.columns, found.details.copy(), all_ids(found).copy()
+    columns, details, ids = (
+        materialized.columns,
+        materialized.details.copy(),
+        all_ids(materialized).copy(),
+    )
     function, rule = columns.function.copy(), columns.rule.copy()
     equation, own, outcome = columns.equation.copy(), columns.own.copy(), columns.outcome.copy()
-    function[0], rule[0] = len(found.functions), len(found.rules)
+    function[0], rule[0] = len(materialized.functions), len(materialized.rules)
     equation[0], own[0] = ours.columns.equation[position], 0.0
     outcome[0] = ours.columns.outcome[position]
     details[0], ids[0] = ours.details[position], top
     return replace(
-        found,
+        materialized,
         columns=replace(
             columns,
             function=function,
@@ -120,15 +128,15 @@ def _in_place_of(ours: ColumnTree, position: int, top: int, found: ColumnTree) -
             outcome=outcome,
             weight=subtree_sums(own, columns.end),
         ),
-        functions=[*found.functions, stands],
-        rules=[*found.rules, ours.rules[int(ours.columns.rule[position])]],
+        functions=[*materialized.functions, stands],
+        rules=[*materialized.rules, ours.rules[int(ours.columns.rule[position])]],
         details=details,
         ids=ids,
     )
 
 
 def _cut(window: RecordedWindow, top: int, first_id: int) -> ColumnTree:
-    """What is below its first call, down to the level up to which all calls were recorded."""
+    """The calls below the window's target call, down to the last level that is complete."""
     tree, old = window.tree, window.tree.columns
     area = slice(TOP, int(old.end[TOP]))
     parent = old.parent[area] - TOP
@@ -162,7 +170,7 @@ def _ids(
 ) -> Int64s:
     ids = window.ordinals[np.maximum(details, 0)] + first_id
     ids[0] = top
-    # What stands for calls that were not recorded is no call, and is told by who made them.
+    # A stand-in for unrecorded calls is no call; its id is made of its caller's.
     others = details < 0
     makers = window.ordinals[np.maximum(details[parent[others]], 0)]
     ids[others] = makers + 2 * first_id
@@ -170,9 +178,9 @@ def _ids(
 
 
 def _complete_levels(tree: ColumnTree, area: slice) -> int:
-    """Down to which level below its first call all calls are recorded; one at least."""
+    """The last level below its first call on which all calls are recorded; at least one."""
     columns, details = tree.columns, tree.details[area]
     depth = columns.depth[area] - columns.depth[area.start]
-    # A call that was only counted stands below the one that made it, or the one is implicit.
+    # Counted calls are a stand-in below their caller, or the caller is implicit.
     hidden = np.where(details < 0, depth - 1, depth)[columns.implicit[area] != 0]
     return max(1, int(hidden.min()) if len(hidden) else int(depth.max()))

@@ -83,5 +83,7 @@ class RecordedWindows:
         """A new window, recorded for a call."""
         window = RecordedWindow(tree, self.ordinal(node) - 1, node)
         gc.collect()  # frees unused windows: a window and its tree refer to each other
-        self._windows = [each for each in self._windows if each() is not None] + [ref(window)]
+        self._windows = [reference for reference in self._windows if reference() is not None] + [
+            ref(window)
+        ]
         return window

@@ -1,9 +1,9 @@
-"""The process in which a recorded program runs again, and what becomes of it.
+"""Runs a recorded program again in a process, under the recorded conditions.
 
-Started as the first time, with the same interpreter, command, folder,
-environment, standard input and hash seed; what it prints goes nowhere. With a journal it learns
-from the world what it learned then, and changes nothing (`record/journal`). Without one it does to
-files and to the world what it did: that is the user's to allow, so nothing here is done unasked.
+It has the same interpreter, command, folder, environment, standard input and hash seed; its output
+is discarded. With a journal it learns from the world what it learned then, and changes nothing
+(`record/journal`). Without one it changes files and the world as it did then: the user has to allow
+that, so nothing here happens unasked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from whence.tree.column_tree import ColumnTree
 TIME_LIMIT = 600.0
 REPORT = "report.json"
 OUTPUT = "again.whence"
-"""In the folder of a re-run: what it recorded."""
+"""The recording of a re-run, in its folder."""
 _GRACE = 3.0
 _LOOKS_EVERY = 0.25
 _SHORTEST = 5.0
@@ -68,7 +68,7 @@ def divergence_message(how: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """All that the recorded run depended on and that is known."""
+    """What the recorded run depended on, as far as it is known."""
 
     command: tuple[str, ...]
     cwd: str
@@ -80,7 +80,7 @@ class Conditions:
 
     @classmethod
     def of(cls, recording: Path, header: TraceHeader) -> Conditions:
-        """What the recording and the files beside it say; `CannotReplay` if that is not enough."""
+        """Read from the recording and the files beside it; `CannotReplay` if that is not enough."""
         if header.python != platform.python_version():
             raise CannotReplay(
                 f"{recording}: was recorded with Python {header.python}, and this is "
@@ -112,14 +112,14 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class RerunOutcome:
-    """What became of a re-run: what the process itself says of it."""
+    """How a re-run went: the report of its process, and whether it ended in time."""
 
     report: Mapping[str, Any] = field(default_factory=dict)
     in_time: bool = True
 
     @property
     def problem(self) -> str:
-        """Why the journal could be played no further, in half a sentence; empty if it could."""
+        """Why the journal could not be played to the end, in half a sentence; empty if it could."""
         report = self.report
         if "missing" in report:
             return str(report["missing"])
@@ -132,14 +132,16 @@ class RerunOutcome:
 
 def journal_beside(recording: Path, header: TraceHeader) -> Path | None:
     """The journal of this very recording, if one was kept."""
-    place = beside(recording, JOURNAL)
+    journal = beside(recording, JOURNAL)
     try:
-        with place.open("rb") as file:
-            told = json.loads(file.readline(_LONGEST_HEADING))
+        with journal.open("rb") as file:
+            heading = json.loads(file.readline(_LONGEST_HEADING))
     except (OSError, ValueError):
         return None
     return (
-        place if isinstance(told, dict) and header.run and told.get("run") == header.run else None
+        journal
+        if isinstance(heading, dict) and header.run and heading.get("run") == header.run
+        else None
     )
 
 
@@ -153,9 +155,9 @@ def run_again(
     *,
     call_limit: int | None = None,
 ) -> tuple[Path, RerunOutcome]:
-    """Run the program once more; where its recording is, and how it went.
+    """Run the program once more; the path of its recording, and how the run went.
 
-    `descriptors` stay open in it. `progress` is told how many calls it has made, if it says so.
+    `descriptors` stay open in it. `progress` receives the number of calls made, if it is known.
     """
     order = replace(order_again(conditions, folder), task=task, call_limit=call_limit)
     process = start_rerun(conditions, order, descriptors)
@@ -197,19 +199,19 @@ def run_to_end(
     conditions: Conditions,
     command: Sequence[str],
     time_limit: float,
-    look: Callable[[], object],
+    on_tick: Callable[[], object],
     stdout: int = subprocess.DEVNULL,
 ) -> bool:
-    """Whether a process under the conditions of the recorded run ends by itself in time.
+    """Run a process under the recorded conditions; whether it ended by itself in time.
 
-    `look` is called now and then meanwhile.
+    `on_tick` is called now and then meanwhile.
     """
     with _recorded_input(conditions) as stdin:
         process = subprocess.Popen(
             command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
-    return wait_for(process, time_limit, look)
+    return wait_for(process, time_limit, on_tick)
 
 
 @contextlib.contextmanager
@@ -226,30 +228,30 @@ def _recorded_input(conditions: Conditions) -> Iterator[int | IO[bytes]]:
 
 
 class WaitableProcess(Protocol):
-    """A process, as far as one waits for it."""
+    """A process that can be waited for."""
 
     @property
     def returncode(self) -> int | None:
         """Not None once it has ended."""
 
     def wait(self, timeout: float, /) -> int:
-        """Until it has ended; else `TimeoutExpired`."""
+        """Wait until it has ended, or raise `TimeoutExpired`."""
 
     def poll(self) -> int | None:
-        """Look whether it has ended."""
+        """The return code, if it has ended."""
 
     def send_signal(self, number: int, /) -> None:
-        """If it has not."""
+        """Send a signal, if it still runs."""
 
 
-def wait_for(process: WaitableProcess, time_limit: float, look: Callable[[], object]) -> bool:
-    """Whether it ended by itself. What it did up to then may be all that is needed."""
+def wait_for(process: WaitableProcess, time_limit: float, on_tick: Callable[[], object]) -> bool:
+    """Wait for a process, and stop it after the time limit; whether it ended by itself."""
     end = time.monotonic() + time_limit
     try:
         while (left := end - time.monotonic()) > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(min(left, _LOOKS_EVERY))
-            look()
+            on_tick()
             if process.returncode is not None:
                 return True
     finally:
@@ -263,19 +265,19 @@ def wait_for(process: WaitableProcess, time_limit: float, look: Callable[[], obj
 
 
 def calls_in(folder: Path) -> int:
-    """How many calls a re-run has made so far, as far as it tells."""
+    """The number of calls that a re-run has made so far; 0 if it does not say."""
     with contextlib.suppress(OSError):
         return int.from_bytes((folder / CALLS).read_bytes(), sys.byteorder)
     return 0
 
 
 def report_in(folder: Path) -> Mapping[str, Any]:
-    """What the process of a re-run with a journal says of it."""
+    """The report that a re-run with a journal wrote; empty if there is none."""
     try:
-        found = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return report if isinstance(report, dict) else {}
 
 
 def settings_again(quoted: Mapping[str, Any], output: str) -> Settings:
@@ -296,7 +298,7 @@ def settings_again(quoted: Mapping[str, Any], output: str) -> Settings:
 
 
 def header_of(tree: ColumnTree) -> TraceHeader:
-    """What is known of how the program of a recording was run."""
+    """The header of a recording of one process."""
     source = tree.sources[0]
     if not isinstance(source, TraceSource) or len(tree.sources) != 1:
         raise CannotReplay("a program with recorded child processes is not run again yet")
@@ -311,8 +313,10 @@ def calls_allowed(tree: ColumnTree) -> int | None:
 
 
 def time_allowed(recording: Path, tree: ColumnTree, most: float, *, will_end: bool = True) -> float:
-    """Seconds after which a re-run is stopped: one that did not end will not end now, and of one
-    that is changed nobody knows."""
+    """Seconds after which a re-run is stopped.
+
+    A run that did not end will not end now, and a changed one (`will_end=False`) may not.
+    """
     ended = OutcomeKind(int(tree.columns.outcome[0])) is not OutcomeKind.NOT_TERMINATED
     if ended and will_end:
         return most

@@ -1,7 +1,7 @@
-"""The folders in which programs are run again; what a session that was killed left is removed.
+"""Folders in which programs run again; removes those that a killed session left behind.
 
-Each is locked while it is used, and a lock ends with its process, however that ends. So a folder
-that is not locked is nobody's. One that was touched a moment ago may be about to be locked.
+A folder is locked while it is used, and a lock ends with its process. So a folder without a lock
+belongs to nobody, unless it is so new that it may be about to be locked.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _A_MOMENT = 600.0
 
 
 class ScratchFolder(tempfile.TemporaryDirectory[str]):
-    """A new folder, which is gone when it is left."""
+    """A new folder, removed when the context ends."""
 
     def __init__(self) -> None:
-        _remove_left_once()
+        _remove_abandoned_once()
         super().__init__(prefix=PREFIX)
         self._lock = os.open(self.name, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def cleanup(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder and its contents."""
         super().cleanup()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
-def remove_left(folder: Path) -> None:
-    """Remove those in a folder that are nobody's any more."""
-    for each in folder.glob(f"{PREFIX}*"):
+def remove_abandoned(folder: Path) -> None:
+    """Remove abandoned scratch folders from a folder."""
+    for scratch in folder.glob(f"{PREFIX}*"):
         try:
-            if time.time() - each.lstat().st_mtime < _A_MOMENT:
+            if time.time() - scratch.lstat().st_mtime < _A_MOMENT:
                 continue
-            opened = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            opened = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:  # gone, or somebody else's
             continue
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(each, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
         except OSError:  # in use
             pass
         finally:
@@ -54,5 +54,5 @@ def remove_left(folder: Path) -> None:
 
 
 @functools.cache
-def _remove_left_once() -> None:
-    remove_left(Path(tempfile.gettempdir()))
+def _remove_abandoned_once() -> None:
+    remove_abandoned(Path(tempfile.gettempdir()))

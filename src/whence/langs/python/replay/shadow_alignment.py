@@ -89,7 +89,7 @@ def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[in
     """What a call called, by function; what never carries tags is looked through."""
     columns = tree.columns
     position = tree.position(node)
-    found: dict[Key, list[int]] = {}
+    callees: dict[Key, list[int]] = {}
     below, end = position + 1, int(columns.end[position])
     while below < end:
         if columns.implicit[below]:
@@ -99,9 +99,9 @@ def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[in
         if is_body(code) or (code.is_text and key not in tagged):
             below += 1
             continue
-        found.setdefault(key, []).append(tree.id(below))
+        callees.setdefault(key, []).append(tree.id(below))
         below = int(columns.end[below])
-    return {key: sorted(ids) for key, ids in found.items()}
+    return {key: sorted(ids) for key, ids in callees.items()}
 
 
 def is_module_body(code: CodeEntry) -> bool:

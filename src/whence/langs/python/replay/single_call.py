@@ -1,9 +1,10 @@
-"""Which lines a recorded call ran, learned by making this one call again, in a process apart.
+"""Learns which lines a recorded call ran, by making this one call again in a worker.
 
-The program as a whole is not run again: that is a person's to allow (`rerun.py`). Its modules are
-loaded and the call is made where nothing can reach beyond the process; whatever would ends it.
+The program as a whole does not run again: a person has to allow that (`call_details.py`). The
+worker loads the program's modules and makes the call isolated from the world; whatever would reach
+beyond the process ends it.
 
-Invariant: nothing is believed of a call that came to something else than the recorded one.
+Invariant: nothing is believed of a call whose outcome is not the recorded one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which call of a trace made an operand of an assertion that failed.
+"""Finds the call of a trace that made an operand of a failed assertion.
 
-The source tells which expression made the operand (`assertions.py`), the trace which call was made
-in which expression. A call is named only if both agree on its place and its name and nothing stands
-between the function and its caller; else it is said why not. Never a guess: what is named here is
-asked about first, or taken to be wrong.
+The source tells which expression made the operand (`source/assertions.py`), and the trace which
+call was made in which expression. A call is named only if both agree on its location and name and
+nothing is between the function and its caller; else the reason is given. It never guesses: the call
+is asked about first, or taken to be wrong.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource
     """The fixture that made what the test was given, if there is one and it was handed on as it
     was."""
     columns, name = tree.columns, made.parameter
-    given = [each.value for each in tree.call(frame).arguments if each.name == name]
+    given = [argument.value for argument in tree.call(frame).arguments if argument.name == name]
     parent = columns.parent[frame]
     before = np.flatnonzero(columns.parent[:frame] == parent).tolist()
     fitting = [

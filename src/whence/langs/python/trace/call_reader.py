@@ -46,7 +46,7 @@ MOST_EFFECTS = 100
 
 @dataclass(slots=True)
 class _Change:
-    """What one or several steps in a row did to an input or a variable."""
+    """A change to an input or a variable, by one or several consecutive steps."""
 
     name: str
     before: Value | None
@@ -72,7 +72,7 @@ class _Reading:
     printed: list[str] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    """Where its steps begin and end, as many of both but while it is running."""
+    """The positions at which its steps begin and end."""
     running: bool = False
     roots: int = AFTER_INPUTS
 
@@ -130,10 +130,10 @@ class CallReader:
         ]
         globals_read, global_effects = self._globals(reading)
         effects = [
-            each
+            effect
             for change in reading.changes
             if change.before != change.after
-            for each in effects_on(change.name, change.before, change.after)
+            for effect in effects_on(change.name, change.before, change.after)
         ]
         return Call(
             function=function,
@@ -275,7 +275,7 @@ class CallReader:
         return Outcome(kind, value, yielded, location)
 
     def _stopped(self, number: int, why: str) -> Value:
-        """Why a call did not end, and how far it had got: what was just begun is no surprise."""
+        """Why a call did not end, and how many calls were recorded after it began."""
         made = self._records.calls - 1 - number
         if int(self._records.positions.threads[0]) > 1:
             return atom(why)
@@ -301,7 +301,7 @@ class CallReader:
         return reads, effects
 
     def _global(self, reading: _Reading, records: Int64s, count: int) -> Value | None:
-        """What a variable held when so many of its records had been written."""
+        """The value of a variable after so many of its records."""
         if count == 0:
             return None
         position = int(records[count - 1])
@@ -312,7 +312,7 @@ class CallReader:
 
 
 def _defined(code: CodeEntry, outcome: Outcome) -> str:
-    """What is said of a class body, which reads like a call of the class otherwise."""
+    """How a class body is described, which would read like a call of the class."""
     if not code.flags & f.CLASS_BODY or outcome.kind is OutcomeKind.NOT_TERMINATED:
         return ""
     name = code.qualname.rpartition("<locals>.")[2]
@@ -323,7 +323,7 @@ def _defined(code: CodeEntry, outcome: Outcome) -> str:
 
 
 def _runs(before: list[int], after: list[int]) -> list[tuple[int, int]]:
-    """The steps in which a variable changed, those joined between which nobody else did."""
+    """The steps in which a variable changed; steps are joined if nobody else changed it between."""
     runs: list[tuple[int, int]] = []
     for start, stop in zip(before, after, strict=False):
         if start == stop:
@@ -336,10 +336,12 @@ def _runs(before: list[int], after: list[int]) -> list[tuple[int, int]]:
 
 
 def _distinct(bindings: list[Binding]) -> tuple[Binding, ...]:
-    """The same, each with a name of its own."""
+    """The bindings with distinct names."""
     counts: dict[str, int] = {}
-    out: list[Binding] = []
-    for each in bindings:
-        counts[each.name] = count = counts.get(each.name, 0) + 1
-        out.append(each if count == 1 else Binding(f"{each.name}′{count}", each.value))
-    return tuple(out)
+    distinct: list[Binding] = []
+    for binding in bindings:
+        counts[binding.name] = count = counts.get(binding.name, 0) + 1
+        distinct.append(
+            binding if count == 1 else Binding(f"{binding.name}′{count}", binding.value)
+        )
+    return tuple(distinct)

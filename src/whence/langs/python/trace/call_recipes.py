@@ -1,10 +1,10 @@
-"""A recorded call as recipes: what it was given and read, what came of it, and what it changed.
+"""A recorded call as recipes: its inputs, what it read, its outcome and its effects.
 
-The same records as `calls.py` reads, for whoever has to make the call again or to compare two of
-them. Nothing is shortened here, and what was not recorded is an `UnknownRecipe`.
+Read from the same records as `call_reader.py` does, for rebuilding the call or comparing two calls.
+Nothing is shortened here, and what was not recorded is an `UnknownRecipe`.
 
-Invariant: all recipes of one call share one set of labels, but for those of module variables, each
-of which has its own.
+Invariant: all recipes of one call share one set of labels, except that each module variable has a
+set of its own.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CallRecipe:
     printed: tuple[tuple[int, str], ...]
     """What it wrote itself, by the number of the stream."""
     disturbed: str = ""
-    """What happened to it between its steps that its inputs do not tell, in words."""
+    """In words: what others did to it between its steps."""
 
     def recipes(self) -> Iterator[Recipe]:
         """All of them."""
@@ -101,12 +101,12 @@ class CallRecipe:
 
 
 def inputs_of(tree: Tree, position: int) -> dict[str, Recipe]:
-    """What the call at a position was given, by parameter."""
+    """The arguments of the call at a position, by parameter."""
     return dict(call_recipe(tree, position).arguments)
 
 
 def outcome_of(tree: Tree, position: int) -> OutcomeRecipe:
-    """What came of the call at a position."""
+    """The outcome of the call at a position."""
     return call_recipe(tree, position).outcome
 
 
@@ -166,9 +166,9 @@ class RecipeSource:
             if number < 1:
                 raise MalformedTrace("it is no call of its own")
             identities = ValueIdentities()
-            found = self._read_recipe(number, identities)
+            recipe = self._read_recipe(number, identities)
             # The first reading found what is shared; the second one labels it.
-            return self._read_recipe(number, identities) if identities else found
+            return self._read_recipe(number, identities) if identities else recipe
         except MalformedTrace as problem:
             raise TraceError(
                 self._records.file.path, f"call {number} cannot be read: {problem}"
@@ -189,33 +189,37 @@ class RecipeSource:
         class or module in it is not among them.
         """
         stop = self._stop(int(numbers[0]))
-        seen: dict[int, int] = {}
+        first_seen: dict[int, int] = {}
         for number in np.sort(numbers).tolist():
             code = self.tables.code(self._records.head(number).code)
-            unseen = [each for each in code.variables if each not in seen]
+            unseen = [
+                variable_number
+                for variable_number in code.variables
+                if variable_number not in first_seen
+            ]
             begin = self._begin(number, code) if unseen else -1
             if begin >= 0:
-                seen |= dict.fromkeys(unseen, begin)
-        found: dict[QualifiedName, Variable] = {}
-        for variable, begin in seen.items():
+                first_seen |= dict.fromkeys(unseen, begin)
+        variables: dict[QualifiedName, Variable] = {}
+        for variable, begin in first_seen.items():
             records = self._records.variable_records(variable)
             first, last = np.searchsorted(records, [begin, stop]).tolist()
             before = self._variable_at(variable, begin)
             if first == 0 and last == 0:
                 continue
             after = self._variable_at(variable, stop) if first != last else None
-            found[QualifiedName(*self.tables.variable(variable))] = Variable(before, after)
-        return found
+            variables[QualifiedName(*self.tables.variable(variable))] = Variable(before, after)
+        return variables
 
     def variables_at(self, number: int) -> dict[QualifiedName, Recipe]:
         """All module variables of which a value is known when a call began, as they last were."""
         begin = int(self._records.positions.call_at[number])
-        found: dict[QualifiedName, Recipe] = {}
+        variables: dict[QualifiedName, Recipe] = {}
         for variable in self.tables.variables:
             value = self._variable_at(variable, begin)
             if not isinstance(value, UnboundRecipe):
-                found[QualifiedName(*self.tables.variable(variable))] = value
-        return found
+                variables[QualifiedName(*self.tables.variable(variable))] = value
+        return variables
 
     def run_ending(self) -> tuple[int, Recipe] | None:
         """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
@@ -233,10 +237,10 @@ class RecipeSource:
                 if record == f.OUTPUT:
                     data, start = self.tables.data_at(place)
                     written.append((position, data[start], read_text(data, start + 1)[0]))
-        found: dict[int, str] = {}
+        printed: dict[int, str] = {}
         for _, stream, text in sorted(written):
-            found[stream] = found.get(stream, "") + text
-        return found
+            printed[stream] = printed.get(stream, "") + text
+        return printed
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -402,12 +406,12 @@ class RecipeSource:
 
 
 def dangling(call: CallRecipe) -> bool:
-    """Whether something refers to an object of which no recipe is there."""
+    """Whether something refers to an object that has no recipe here."""
     labels, shared = set(), set()
     for recipe in call.recipes():
-        for each in walk(recipe):
-            if isinstance(each, SharedRecipe):
-                shared.add(each.label)
+        for part in walk(recipe):
+            if isinstance(part, SharedRecipe):
+                shared.add(part.label)
             else:
-                labels.add(getattr(each, "label", None))
+                labels.add(getattr(part, "label", None))
     return not shared <= labels

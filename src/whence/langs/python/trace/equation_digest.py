@@ -1,12 +1,12 @@
-"""A recorded call as it is known in every run: a digest of its function, inputs and outcome.
+"""A digest of a recorded call that is the same in every run: its function, inputs and outcome.
 
-`Columns.equation` tells equal calls within one recording; this one is the same in another run, on
-another machine and in another version of Python, so that what was said of a call can be kept. It
-exists only where all is known: nothing cut off, nothing hidden, a function that only one piece of
-code goes by.
+`Columns.equation` recognizes equal calls within one recording. This digest is also the same in
+another run, on another machine and in another version of Python, so that answers about a call can
+be kept. It exists only if everything is known: nothing is cut off or hidden, and the function has a
+name of its own.
 
-What a call merely calls does not count: a module variable that holds the function, class or module
-of its own name is code and no data. Else every answer would be lost with the next import.
+Functions that a call merely calls do not count: a module variable that holds the function, class or
+module of its own name is code, not data. Else every answer would be lost with the next import.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
 
 _VERSION = 1
-"""To be raised whenever equal calls get other digests: answers kept until then are lost."""
+"""Raise this whenever digests of equal calls change: answers kept until then are lost."""
 _MAIN = "__main__"
 _NO_FILE = "it is code that no file holds"
 
 
 class NoEquationDigest(Exception):
-    """Why a call is not known in every run."""
+    """A call has no digest; the text says why."""
 
 
 def is_recorded(tree: Tree) -> bool:
@@ -77,7 +77,7 @@ class EquationDigests:
         names = self._codes.get(id(source))
         if names is None:
             distinct = set(source.tables.codes())
-            names = Counter((each.module, each.qualname) for each in distinct)
+            names = Counter((entry.module, entry.qualname) for entry in distinct)
             self._codes[id(source)] = names
         if code.flags & (f.MODULE_BODY | f.CLASS_BODY):
             raise NoEquationDigest("what a module or class defines is no value that is compared")
@@ -90,13 +90,13 @@ class EquationDigests:
         return f"{self._module(source, code.module)}.{code.qualname}"
 
     def _module(self, source: TraceSource, module: str) -> str:
-        """A module as it is known in every run: a script is known by its file."""
+        """The name of a module in every run; that of a script is its file."""
         if module != _MAIN:
             return module
         if id(source) not in self._main:
-            codes = [each for each in source.tables.codes() if each.module == _MAIN]
-            found = {each.file for each in codes if not each.is_text}
-            self._main[id(source)] = next(iter(found)) if len(found) == 1 else ""
+            codes = [entry for entry in source.tables.codes() if entry.module == _MAIN]
+            files = {entry.file for entry in codes if not entry.is_text}
+            self._main[id(source)] = next(iter(files)) if len(files) == 1 else ""
         file = self._main[id(source)]
         if not file:
             raise NoEquationDigest(_NO_FILE)
@@ -114,8 +114,12 @@ def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
         raise NoEquationDigest(call.disturbed)
     if dangling(call):
         raise NoEquationDigest("a value of it refers to one that was not recorded")
-    captured = {name: each for name, each in call.captured.items() if not _is_code(name, each)}
-    reads = {name: each for name, each in call.reads.items() if not _is_code(name.qualname, each)}
+    captured = {
+        name: recipe for name, recipe in call.captured.items() if not _is_code(name, recipe)
+    }
+    reads = {
+        name: recipe for name, recipe in call.reads.items() if not _is_code(name.qualname, recipe)
+    }
     return {
         "arguments": writer.named(call.arguments),
         "captured": writer.named(captured),
@@ -131,7 +135,7 @@ def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
     return {
         "kind": outcome.kind.name,
         "value": None if outcome.value is None else writer.item("its outcome", outcome.value),
-        "yielded": [writer.item("what it yielded", each) for each in outcome.yielded],
+        "yielded": [writer.item("what it yielded", recipe) for recipe in outcome.yielded],
         "changed": writer.named(call.changed),
         "changed_reads": writer.variables(call.changed_reads),
         "printed": _joined(call.printed),
@@ -150,7 +154,7 @@ def _is_code(name: str, value: r.Recipe) -> bool:
 
 
 def _joined(printed: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """What was written to each stream in a row: in how many pieces says nothing."""
+    """Join consecutive output to one stream: the number of pieces means nothing."""
     out: list[tuple[int, str]] = []
     for stream, text in printed:
         if out and out[-1][0] == stream:
@@ -215,11 +219,11 @@ class _Writer:
     def _compound(self, recipe: r.Recipe) -> list[Any]:
         match recipe:
             case r.ItemsRecipe("set" | "frozenset" as kind, items):
-                return [kind, sorted((self._apart(each) for each in items), key=json.dumps)]
+                return [kind, sorted((self._apart(item) for item in items), key=json.dumps)]
             case r.ItemsRecipe(kind, items):
-                return [kind, [self._item(each) for each in items]]
+                return [kind, [self._item(item) for item in items]]
             case r.EntriesRecipe(entries):
-                return ["dict", [[self._item(key), self._item(each)] for key, each in entries]]
+                return ["dict", [[self._item(key), self._item(item)] for key, item in entries]]
             case r.BytearrayRecipe(content):
                 return ["bytearray", content.hex()]
             case r.InstanceRecipe(of, state):
@@ -238,13 +242,13 @@ class _Writer:
                 raise NoEquationDigest(f"{type(recipe).__name__} is not known here")
 
     def _apart(self, recipe: r.Recipe) -> Any:
-        for each in r.walk(recipe):
-            if isinstance(each, r.SharedRecipe) or getattr(each, "label", None) is not None:
+        for part in r.walk(recipe):
+            if isinstance(part, r.SharedRecipe) or getattr(part, "label", None) is not None:
                 raise NoEquationDigest("what a set holds is also held elsewhere")
         return self._item(recipe)
 
     def _state(self, state: r.State) -> list[Any]:
-        return [[name, self._item(each)] for name, each in sorted(state, key=lambda one: one[0])]
+        return [[name, self._item(value)] for name, value in sorted(state, key=lambda one: one[0])]
 
     def _name(self, name: r.QualifiedName) -> list[str]:
         return [self._module(name.module), name.qualname]

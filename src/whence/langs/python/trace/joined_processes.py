@@ -100,7 +100,7 @@ def with_children(tree: ColumnTree, file: TraceFile, opened: Open) -> ColumnTree
         return tree
     notes: list[str] = []
     children = sorted(
-        _children(folder, file.header.run, opened, notes), key=lambda each: each.header.clock
+        _children(folder, file.header.run, opened, notes), key=lambda member: member.header.clock
     )
     if not children and not notes:
         return tree
@@ -109,7 +109,9 @@ def with_children(tree: ColumnTree, file: TraceFile, opened: Open) -> ColumnTree
     members = [_JoinedProcess(f.MAIN, tree, source), *children]
     places = _places(members, _starts(folder))
     kept = _kept(members, places)
-    return _joined([members[each] for each in kept], _renumbered(places, kept), len(members), notes)
+    return _joined(
+        [members[member] for member in kept], _renumbered(places, kept), len(members), notes
+    )
 
 
 def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterator[_JoinedProcess]:
@@ -152,12 +154,12 @@ def _starts(folder: Path) -> list[_Start]:
         text = (folder / f.STARTED).read_text(errors="replace")
     except OSError:
         return []
-    found = []
+    starts = []
     for line in text.splitlines():
         words = line.split(" ")
-        if len(words) == 4 and all(len(each) < 20 and each.isdecimal() for each in words[:3]):
-            found.append(_Start(int(words[0]), int(words[1]), int(words[2]), words[3]))
-    return found
+        if len(words) == 4 and all(len(word) < 20 and word.isdecimal() for word in words[:3]):
+            starts.append(_Start(int(words[0]), int(words[1]), int(words[2]), words[3]))
+    return starts
 
 
 def _places(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Place]:
@@ -209,7 +211,7 @@ def _kept(members: list[_JoinedProcess], places: list[_Place]) -> list[int]:
 
 def _renumbered(places: list[_Place], kept: list[int]) -> list[_Place]:
     new = {number: index for index, number in enumerate(kept)}
-    return [_Place(new[places[each].member], places[each].position) for each in kept]
+    return [_Place(new[places[number].member], places[number].position) for number in kept]
 
 
 # --- one tree ------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ def _joined(
     rows = Rows(
         **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
     )
-    rules = [Rule(each.name, each.name, each.location) for each in functions.table]
+    rules = [Rule(function.name, function.name, function.location) for function in functions.table]
     source = JoinedProcessSource([member.source for member in members], processes, notes)
     return assemble_tree(link(rows, arrange), functions.table, rules, source)
 
@@ -273,7 +275,7 @@ class _Functions:
 
     def numbers(self, functions: Sequence[Function]) -> npt.NDArray[np.int32]:
         """The number of each; those that are new are added."""
-        return np.array([self.number(each) for each in functions], dtype=np.int32)
+        return np.array([self.number(function) for function in functions], dtype=np.int32)
 
     def number(self, function: Function) -> int:
         """The number of one."""

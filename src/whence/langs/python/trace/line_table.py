@@ -31,16 +31,16 @@ class LineEntry:
 
 def position(table: bytes, first_line: int, unit: int) -> tuple[int | None, int | None]:
     """Line (from 1) and column (from 1) of a code unit, None where the table does not tell."""
-    found = _found(table, first_line, unit)
-    return (None, None) if found is None else (found[0], found[1].column)
+    match = _found(table, first_line, unit)
+    return (None, None) if match is None else (match[0], match[1].column)
 
 
 def span(table: bytes, first_line: int, unit: int) -> Span | None:
     """What a code unit was made from: line, column, last line, column after it, all from 1."""
-    found = _found(table, first_line, unit)
-    if found is None or found[1].column is None or found[1].end_column is None:
+    match = _found(table, first_line, unit)
+    if match is None or match[1].column is None or match[1].end_column is None:
         return None
-    line, entry = found
+    line, entry = match
     assert entry.column is not None and entry.end_column is not None
     return line, entry.column, line + entry.more_lines, entry.end_column
 

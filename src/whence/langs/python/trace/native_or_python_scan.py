@@ -1,6 +1,6 @@
-"""Which of two twins does the work: the one in C where it was built, else the one in Python.
+"""Chooses the scanner in C where it was built, else the one in Python.
 
-Both give the same; whoever opens a trace does not see which one it was.
+Both give the same result; whoever opens a trace does not notice which one it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TraceScanner(Protocol):
     """What both scanners do."""
 
     def feed(self, page: int, data: bytes) -> None:
-        """All records of a page."""
+        """Scan all records of a page."""
 
     def finish(self, *, comparable: bool) -> TraceScan:
         """What was found."""
@@ -40,7 +40,7 @@ class NativeTraceScanner:
         self._scanner = _scan.Scanner()
 
     def feed(self, page: int, data: bytes) -> None:
-        """All records of a page."""
+        """Scan all records of a page."""
         self._scanner.feed(page, data)
 
     def finish(self, *, comparable: bool) -> TraceScan:
@@ -66,11 +66,11 @@ def decode_page(codec: int, stored: bytes, length: int) -> bytes:
 
 def arrange(parents: Int32s) -> TreeShape | None:
     """The shape of a tree whose calls stand behind their parents; None: build.py has to do it."""
-    found = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
-    if found is None:
+    buffers = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
+    if buffers is None:
         return None
     order, *columns = (
-        None if each is None else np.frombuffer(each, dtype=np.int32) for each in found
+        None if buffer is None else np.frombuffer(buffer, dtype=np.int32) for buffer in buffers
     )
     parent, depth, end = columns
     assert parent is not None and depth is not None and end is not None

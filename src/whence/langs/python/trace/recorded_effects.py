@@ -1,8 +1,7 @@
-"""What a call changed, from what a thing was before and after it: as little as tells all.
+"""The effects of a call on a value, from snapshots before and after it: as few as tell everything.
 
-Where both are written alike, only the parts that differ are given, each as an effect of its own on
-`self.items[2]`; where too many do, the whole is. What differs beyond the recorded bound cannot be
-shown as a part, and is said by giving the whole too.
+Only the parts that differ are given, each as its own effect on a path such as `self.items[2]`. If
+too many differ, or the difference lies beyond the bound of the snapshot, the whole value is given.
 """
 
 from __future__ import annotations
@@ -36,8 +35,10 @@ def effects_on(target: str, before: Value | None, after: Value | None) -> list[E
     if not differences:
         return [Effect(target, bound(before), bound(after))]
     return [
-        Effect(target + "".join(each.steps), bound(each.before), bound(each.after))
-        for each in sorted(differences, key=lambda each: len(each.steps))
+        Effect(
+            target + "".join(difference.steps), bound(difference.before), bound(difference.after)
+        )
+        for difference in sorted(differences, key=lambda difference: len(difference.steps))
     ]
 
 
@@ -67,15 +68,15 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
     old, new = dict(before.parts), dict(after.parts)
     if before.kind is Kind.LIST and _has_moved(before, after):
         return whole
-    found: list[_Difference] = []
+    differences: list[_Difference] = []
     for step in (*old, *(each for each in new if each not in old)):
         if step not in old or step not in new:
-            found.append(_Difference((*steps, step), old.get(step), new.get(step)))
+            differences.append(_Difference((*steps, step), old.get(step), new.get(step)))
         elif old[step] != new[step]:
-            found += _differences(old[step], new[step], (*steps, step)) or ()
-        if len(found) > MOST_PARTS:
+            differences += _differences(old[step], new[step], (*steps, step)) or ()
+        if len(differences) > MOST_PARTS:
             return whole if steps else None
-    return found or whole
+    return differences or whole
 
 
 def _has_attributes(value: Value) -> bool:

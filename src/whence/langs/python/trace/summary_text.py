@@ -1,7 +1,7 @@
-"""Summaries as a person would write the value: `datetime(2024, 5, 1)`, `array([[1, 2], [3, 4]])`.
+"""Writes summaries as a person would: `datetime(2024, 5, 1)`, `array([[1, 2], [3, 4]])`.
 
-A trace holds the text of `record/summaries.py`, which has to say everything on one line in one
-way; here is what of it nobody needs to read. Only what is shown changes, never what is recorded.
+A trace holds the text of `record/summaries.py`, which says everything on one line in one way. This
+module leaves out what nobody needs to read. It changes the display, never the recording.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def _array(text: str) -> str:
     if len(text) > _LONGEST:
         return text
     nested = _ARRAY.match(text)
-    found = _DTYPE.search(text)
-    if found is None:
+    match = _DTYPE.search(text)
+    if match is None:
         return text
-    name = _dtype_name(found[1])
+    name = _dtype_name(match[1])
     if nested is not None and "…" not in text:
         items = _nested(nested[1], nested[2])
         if items is not None:
             return f"array({items}, dtype={name})"
-    return f"{text[: found.start()]}dtype={name})"
+    return f"{text[: match.start()]}dtype={name})"
 
 
 def _dtype_name(text: str) -> str:

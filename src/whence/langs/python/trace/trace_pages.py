@@ -29,13 +29,13 @@ from whence.langs.python.trace.trace_format import MalformedTrace
 
 _MAX_HEADER: Final = 16 * 2**20
 _KEPT_BYTES: Final = 32 * 2**20
-"""How much of decoded pages is kept in memory."""
+"""The most bytes of decoded pages kept in memory."""
 _MAX_PAGES: Final = 2**34
 DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
 
 
 class TraceError(TreeFormatError):
-    """A trace file is not to be read; says what, why, and what to do."""
+    """A trace file cannot be read; the text says what, why, and what to do."""
 
     def __init__(self, path: Path, problem: str, cure: str = "") -> None:
         super().__init__(str(path), None, problem, cure)
@@ -43,7 +43,7 @@ class TraceError(TreeFormatError):
 
 @dataclass(frozen=True, slots=True)
 class TraceHeader:
-    """What is known of a recording from its start. What a file leaves out is empty."""
+    """The header of a trace. Fields that the file leaves out are empty."""
 
     root: str = ""
     command: tuple[str, ...] = ()
@@ -61,9 +61,9 @@ class TraceHeader:
     """The trace of the process that started this one."""
     parent_call: int | None = None
     words: tuple[str, ...] = ()
-    """The command as it was given: not for a screen."""
+    """The command as it was given, unlike `command` not made printable."""
     repeatable: Mapping[str, Any] = field(default_factory=dict)
-    """What was done so that the program can be run again in the same way."""
+    """How the run was made repeatable."""
 
     @property
     def knows_effects(self) -> bool:
@@ -107,17 +107,17 @@ class TraceFile:
 
     @property
     def has_tail(self) -> bool:
-        """Whether its last page is what a process that was killed left in its tail."""
+        """Whether its last page comes from the tail of a process that was killed."""
         return bool(self._tail)
 
     @property
     def tail_check(self) -> int:
-        """What tells one tail from another."""
+        """A check sum of the tail."""
         return zlib.crc32(self._tail)
 
     @property
     def unread(self) -> int:
-        """How many bytes at the end of the file are of no whole page, nor of one in its tail."""
+        """How many bytes at the end of the file belong to no whole page."""
         return 0 if self._tail else self.size - self._stop
 
     @property
@@ -153,7 +153,7 @@ class TraceFile:
         return data
 
     def decoded(self, page: int) -> bytes:
-        """The same, not kept: for whoever reads all pages in turn."""
+        """The same without caching, for reading all pages in turn."""
         try:
             about = self._pages[page]
         except IndexError:
@@ -209,7 +209,7 @@ class TraceFile:
         return _header(about), f.HEADER.size + length
 
     def _frames(self) -> tuple[list[_Page], int, str]:
-        """All pages whose frames are whole, where the last of them ends, and why there."""
+        """The whole pages, where the last of them ends, and why there."""
         pages: list[_Page] = []
         place, why = self._start, ""
         while place < self.size and len(pages) < _MAX_PAGES:
@@ -265,13 +265,13 @@ def _opened(path: Path) -> int:
 
 
 def _header(about: Any) -> TraceHeader:
-    """What the JSON says, where it is of the right kind."""
+    """The fields of the JSON that have the right type."""
     if not isinstance(about, dict):
         about = {}
 
     def text(key: str) -> str:
-        found = about.get(key)
-        return printable(found) if isinstance(found, str) else ""
+        value = about.get(key)
+        return printable(value) if isinstance(value, str) else ""
 
     parent, clock = about.get("parent"), about.get("clock")
     repeatable = about.get("repeatable")
@@ -281,7 +281,7 @@ def _header(about: Any) -> TraceHeader:
     command, options, pid = about.get("command"), about.get("options"), about.get("pid")
     return TraceHeader(
         root=text("root"),
-        command=tuple(printable(str(each)) for each in command)
+        command=tuple(printable(str(word)) for word in command)
         if isinstance(command, list)
         else (),
         cwd=text("cwd"),
@@ -300,5 +300,5 @@ def _header(about: Any) -> TraceHeader:
 
 
 def printable(text: str) -> str:
-    """The same with unpaired surrogates spelt out: they can be written down but never shown."""
+    """The text with unpaired surrogates escaped, so that it can be printed."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

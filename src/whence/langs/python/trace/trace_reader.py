@@ -1,8 +1,8 @@
 """Opens a trace file as a tree: scans it once, links its calls, and keeps an index of it.
 
-Which calls were skipped is made visible here: a call none of whose callees were recorded becomes
-implicit, with the exact weight of all that it stands for; one with both kinds of callees gets one
-more, last, that stands for those that were not recorded and is trusted, so that it is never blamed.
+A call none of whose callees were recorded becomes implicit, with the exact weight of all of them. A
+call with recorded and unrecorded callees gets a stand-in for the latter as its last callee, which
+is trusted and so never blamed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from whence.tree.column_tree import ColumnTree, assemble_tree
 
 Progress = Callable[[int, int], None]
 _INDEX = "trace 5"
-"""To be raised whenever what a scan finds, or how it is kept, changes."""
+"""Raise this whenever the results of a scan, or how they are kept, change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ def recording_summary(tree: ColumnTree) -> RecordingSummary | None:
     source = tree.sources[0]
     try:
         if isinstance(source, JoinedProcessSource):
-            return _about_family(source)
-        return _about(source) if isinstance(source, TraceSource) else None
+            return _summary_of_joined(source)
+        return _summary(source) if isinstance(source, TraceSource) else None
     except MalformedTrace as problem:
         first = source.members[0] if isinstance(source, JoinedProcessSource) else source
         assert isinstance(first, TraceSource)
@@ -116,20 +116,20 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
     if kept is not None:
         return kept
     scanned = _scanned(file, progress)
-    places, directory = _places(scanned), _directory(scanned)
+    positions, directory = _positions(scanned), _directory(scanned)
     tables = TraceTables(file, directory)
-    places = _with_interrupt(scanned, TraceSource(file, tables, places), places)
-    source = TraceSource(file, tables, places)
+    positions = _with_interrupt(scanned, TraceSource(file, tables, positions), positions)
+    source = TraceSource(file, tables, positions)
     codes = tables.codes()
     functions, numbers = _functions(codes, file.header.root or file.path.name)
     outcomes = _outcomes(scanned, codes, source)
     rows = _rows(scanned, numbers, outcomes, len(functions), _lost_count(scanned, file.header))
     if len(rows.ids) > len(scanned.parent):
         functions.append(Function(_unused(NOT_RECORDED, functions), trusted=True))
-    rules = [Rule(each.name, each.name, each.location) for each in functions]
+    rules = [Rule(function.name, function.name, function.location) for function in functions]
     tree = assemble_tree(link(rows, arrange), functions, rules, source)
     if tree_index.is_worthwhile(file.size, len(tree.columns)) and _stamp(file) == stamp:
-        extras = {name: getattr(places, name) for name in RecordPositions.__slots__}
+        extras = {name: getattr(positions, name) for name in RecordPositions.__slots__}
         extras |= {name: getattr(directory, name) for name in TablePositions.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
         tree_index.save(file.path, stamp, tree, _kind(file), extras)
@@ -139,7 +139,7 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
 
 
 def _kind(file: TraceFile) -> str:
-    """The stamp is of the trace alone: an index with its tail is of another kind."""
+    """The kind of index: the stamp does not cover the tail, so an index with it has its own."""
     return f"{_INDEX} with {file.tail_check:x}" if file.has_tail else _INDEX
 
 
@@ -155,18 +155,18 @@ def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
     types: dict[str, type[np.generic]] = {
         name: np.int32 if name in narrow else np.int64 for name in names
     }
-    found = tree_index.load_extras(file.path, stamp, _kind(file), types)
-    if found is None or len(found["pages"]) != 1 or len(found["threads"]) != 1:
+    extras = tree_index.load_extras(file.path, stamp, _kind(file), types)
+    if extras is None or len(extras["pages"]) != 1 or len(extras["threads"]) != 1:
         return None
-    places = RecordPositions(**{name: found[name] for name in RecordPositions.__slots__})
+    positions = RecordPositions(**{name: extras[name] for name in RecordPositions.__slots__})
     tables = TraceTables(
-        file, TablePositions(**{name: found[name] for name in TablePositions.__slots__})
+        file, TablePositions(**{name: extras[name] for name in TablePositions.__slots__})
     )
-    tree = tree_index.load(file.path, stamp, TraceSource(file, tables, places))
-    calls = len(places.call_at)
-    if tree is None or len(places.exit_at) != calls or int(tree.details.max()) >= calls:
+    tree = tree_index.load(file.path, stamp, TraceSource(file, tables, positions))
+    calls = len(positions.call_at)
+    if tree is None or len(positions.exit_at) != calls or int(tree.details.max()) >= calls:
         return None
-    pages = int(found["pages"][0])
+    pages = int(extras["pages"][0])
     if 0 <= pages < len(file):
         file.end_before(pages, DAMAGED)
     return tree
@@ -204,7 +204,7 @@ def _directory(scanned: TraceScan) -> TablePositions:
     return TablePositions(scanned.name_at, scanned.type_at, scanned.code_at, scanned.variable_at)
 
 
-def _places(scanned: TraceScan) -> RecordPositions:
+def _positions(scanned: TraceScan) -> RecordPositions:
     by_call = np.argsort(scanned.event_call, kind="stable")
     by_variable = np.argsort(scanned.global_variable, kind="stable")
     return RecordPositions(
@@ -292,7 +292,7 @@ def _outcomes(scanned: TraceScan, codes: list[CodeEntry], source: TraceSource) -
     by_state[RUNNING] = OutcomeKind.NOT_TERMINATED
     by_state[RETURNED], by_state[RAISED] = OutcomeKind.RETURNED, OutcomeKind.RAISED
     outcomes = by_state[scanned.state]
-    waiting = np.array([bool(each.flags & f.COROUTINE) for each in codes] + [False])
+    waiting = np.array([bool(code.flags & f.COROUTINE) for code in codes] + [False])
     outcomes[waiting[scanned.code] & (outcomes == left)] = OutcomeKind.NOT_TERMINATED
     if source.interrupted is not None:
         after = scanned.exit_at >= source.interrupted
@@ -302,7 +302,7 @@ def _outcomes(scanned: TraceScan, codes: list[CodeEntry], source: TraceSource) -
 
 
 def _with_interrupt(
-    scanned: TraceScan, source: TraceSource, places: RecordPositions
+    scanned: TraceScan, source: TraceSource, positions: RecordPositions
 ) -> RecordPositions:
     """Find the calls that were stopped by an exception, such as an interrupt, that ended the run.
 
@@ -310,7 +310,7 @@ def _with_interrupt(
     """
     name = source.interrupt
     if name is None:
-        return places
+        return positions
     raised = np.flatnonzero(scanned.state == RAISED)
     first = None
     for number in raised[np.argsort(scanned.exit_at[raised])][::-1].tolist():
@@ -318,8 +318,8 @@ def _with_interrupt(
         if value is None or value.text != name:
             break
         first = int(scanned.exit_at[number])
-    found = np.array([] if first is None else [first], dtype=np.int64)
-    return replace(places, interrupted=found)
+    interrupted = np.array([] if first is None else [first], dtype=np.int64)
+    return replace(positions, interrupted=interrupted)
 
 
 def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[int]]:
@@ -328,25 +328,25 @@ def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[
     Equal code is one function: a module that was loaded anew has code of its own.
     """
     functions = [Function(root)]
-    known: dict[CodeEntry, int] = {}
-    names = Counter(_name(each) for each in set(codes))
+    numbers: dict[CodeEntry, int] = {}
+    names = Counter(_name(code) for code in set(codes))
     names[root] += 1
     taken = {root}
-    for each in codes:
-        if each in known:
+    for code in codes:
+        if code in numbers:
             continue
-        name = _name(each)
+        name = _name(code)
         if names[name] > 1:
-            name = f"{name} ({each.file}:{each.first_line})"
+            name = f"{name} ({code.file}:{code.first_line})"
         spelt, copy = name, 1
         while spelt in taken:
             copy += 1
             spelt = f"{name} #{copy}"
         taken.add(spelt)
-        known[each] = len(functions)
-        location = Location(each.file, each.first_line or None)
-        functions.append(Function(spelt, each.qualname, each.module, location))
-    return functions, [known[each] for each in codes]
+        numbers[code] = len(functions)
+        location = Location(code.file, code.first_line or None)
+        functions.append(Function(spelt, code.qualname, code.module, location))
+    return functions, [numbers[code] for code in codes]
 
 
 def _name(code: CodeEntry) -> str:
@@ -354,12 +354,12 @@ def _name(code: CodeEntry) -> str:
 
 
 def _unused(name: str, functions: list[Function]) -> str:
-    while any(each.name == name for each in functions):
+    while any(function.name == name for function in functions):
         name += "′"
     return name
 
 
-def _about(source: TraceSource) -> RecordingSummary:
+def _summary(source: TraceSource) -> RecordingSummary:
     file = source.file
     return RecordingSummary(
         header=file.header,
@@ -372,12 +372,12 @@ def _about(source: TraceSource) -> RecordingSummary:
     )
 
 
-def _about_family(source: JoinedProcessSource) -> RecordingSummary:
-    """What is known of the program, and of its children taken together."""
-    program, *children = (_about(each) for each in source.members)
+def _summary_of_joined(source: JoinedProcessSource) -> RecordingSummary:
+    """The summary of a program with its child processes."""
+    program, *children = (_summary(member) for member in source.members)
     notes = [*program.notes, *source.notes]
-    for each, child in zip(source.members[1:], children, strict=True):
-        notes += [f"process {each.file.header.pid}: {note}" for note in child.notes]
+    for member, child in zip(source.members[1:], children, strict=True):
+        notes += [f"process {member.file.header.pid}: {note}" for note in child.notes]
     return replace(
         program,
         size=program.size + sum(child.size for child in children),

@@ -149,7 +149,7 @@ class PythonTraceScanner:
             ended = RETURNED <= self._state[number] <= RAISED
             known = comparable and ended and not self._unique[number]
             equation.append(digest if known else mix(UNIQUE, number))
-        effort = array("i", (min(each, _MAX_EFFORT) for each in self._effort))
+        effort = array("i", (min(total, _MAX_EFFORT) for total in self._effort))
         tables = self._tables
         arrays: dict[str, Buffer] = {
             "state": bytes(self._state),

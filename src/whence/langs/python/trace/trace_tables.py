@@ -37,7 +37,7 @@ class TypeEntry:
 
     @property
     def full(self) -> str:
-        """The name with its module, which is left out where it says nothing."""
+        """The name with its module, unless that is builtins or the script."""
         return self.short if self.module in _UNSAID else f"{self.module}.{self.short}"
 
 
@@ -62,7 +62,7 @@ class CodeEntry:
 
     @property
     def is_text(self) -> bool:
-        """Whether it was made of a text (`exec`, `-c`) and not of a file."""
+        """Whether it was compiled from a string (`exec`, `-c`) and not from a file."""
         return self.file.startswith("<")
 
     @property
@@ -86,7 +86,7 @@ class CodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class TablePositions:
-    """Where the records of the tables stand."""
+    """The positions of the tables' records."""
 
     names: Int64s
     types: Int64s
@@ -95,7 +95,7 @@ class TablePositions:
 
 
 class TraceTables:
-    """The entries by their numbers. A number that there is not is `MalformedTrace`."""
+    """The entries by their numbers. An unknown number is `MalformedTrace`."""
 
     def __init__(self, file: TraceFile, directory: TablePositions) -> None:
         self._file = file
@@ -111,32 +111,32 @@ class TraceTables:
 
     def name(self, number: int) -> str:
         """A name, as it can be shown."""
-        known = self._names.get(number)
-        if known is None:
+        name_text = self._names.get(number)
+        if name_text is None:
             data, place = self._record(self._directory.names, number, f.NAME)
-            known = self._names[number] = printable(read_text(data, place)[0])
-        return known
+            name_text = self._names[number] = printable(read_text(data, place)[0])
+        return name_text
 
     def type(self, number: int) -> TypeEntry:
         """A type."""
-        known = self._types.get(number)
-        if known is None:
+        entry = self._types.get(number)
+        if entry is None:
             data, place = self._record(self._directory.types, number, f.TYPE)
             module, place = read_v(data, place)
             name, place = read_v(data, place)
             flags = data[place] if place < len(data) else 0
-            known = self._types[number] = TypeEntry(self.name(module), self.name(name), flags)
-        return known
+            entry = self._types[number] = TypeEntry(self.name(module), self.name(name), flags)
+        return entry
 
     def variable(self, number: int) -> tuple[str, str]:
         """The module of a module variable, and its name."""
-        known = self._variables.get(number)
-        if known is None:
+        entry = self._variables.get(number)
+        if entry is None:
             data, place = self._record(self._directory.variables, number, f.VARIABLE)
             module, place = read_v(data, place)
             name, place = read_v(data, place)
-            known = self._variables[number] = self.name(module), self.name(name)
-        return known
+            entry = self._variables[number] = self.name(module), self.name(name)
+        return entry
 
     @property
     def variables(self) -> range:
@@ -145,18 +145,17 @@ class TraceTables:
 
     def code(self, number: int) -> CodeEntry:
         """A code object."""
-        known = self._codes.get(number)
-        if known is None:
-            known = self._codes[number] = self._read_code(number)
-        return known
+        entry = self._codes.get(number)
+        if entry is None:
+            entry = self._codes[number] = self._read_code(number)
+        return entry
 
     def codes(self) -> list[CodeEntry]:
         """All code objects."""
         return [self.code(number) for number in range(len(self._directory.codes))]
 
     def entries(self) -> tuple[Sequence[object], ...]:
-        """All that numbers stand for: files in which this is the same say the same in the same
-        bytes."""
+        """All entries by number: files with equal entries encode equal values in equal bytes."""
         directory = self._directory
         return (
             [self.name(number) for number in range(len(directory.names))],
@@ -178,7 +177,7 @@ class TraceTables:
         for _ in range(parameters + free + variables):
             field, place = read_v(data, place)
             numbers.append(field)
-        names = tuple(self.name(each) for each in numbers[: parameters + free])
+        names = tuple(self.name(name) for name in numbers[: parameters + free])
         return CodeEntry(
             flags=flags,
             file=self.name(file),

@@ -1,9 +1,9 @@
-"""How the bytes of a root value are walked, whatever is made of them.
+"""Decodes the bytes of a root value, whatever is built from them.
 
-What is shared by `values` (what a person reads) and `recipes` (what can be made again): which bytes
-begin what, how deep and how long values may be, and which of them are the same.
+Shared by `value_reader` (values for display) and `value_recipes` (values to rebuild): which bytes
+begin what, how deeply values may be nested, and which of them are one object.
 
-Invariant: reading never fails otherwise than with `MalformedTrace`.
+Invariant: reading fails only with `MalformedTrace`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""From the bytes of a value to a `Value`, written as Python writes it.
+"""Decodes the bytes of a value to a `Value`, written as Python writes it.
 
-A value that occurs twice is written once in the trace; here the second one is *shared*, a number
-that the first one carries as its identity. Numbers are given by whoever reads all values of a call
-(`decoding.Identities`), because an outcome may share what an input holds. The first reading of a
-call finds out which values are shared; if there are any, a second one gives them their numbers.
+A value that occurs twice is written once in the trace; the second occurrence becomes *shared*, with
+the identity of the first. Identities span all values of a call (`ValueIdentities`), because an
+outcome may share what an input holds. The first reading of a call finds which values are shared; if
+there are any, a second reading gives them identities.
 
-Invariant: reading never fails otherwise than with `Malformed`, and takes time and memory in
-proportion to the bytes read, except that a name or type may stand in many values.
+Invariant: reading fails only with `MalformedTrace`, and takes time and memory in proportion to the
+bytes read, except that a name or type may occur in many values.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class ValueReader(ValueDecoder[Value]):
             content, place = self._value(place, nesting + 1)
             parts, omitted = _content_parts(content)
         attributes, more, place = self._attributes(place, nesting)
-        found = _distinct(parts + attributes)
-        return self._made(number, Kind.OBJECT, named.short, found, omitted + more), place
+        distinct = _distinct(parts + attributes)
+        return self._made(number, Kind.OBJECT, named.short, distinct, omitted + more), place
 
     def _made(
         self, number: int, kind: Kind, text: str, parts: Parts | None = None, omitted: int = 0

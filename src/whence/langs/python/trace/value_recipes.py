@@ -207,14 +207,14 @@ def walk(recipe: Recipe) -> Iterator[Recipe]:
     """The recipe and all that is in it."""
     left = [recipe]
     while left:
-        each = left.pop()
-        yield each
-        left += reversed(parts(each))
+        part = left.pop()
+        yield part
+        left += reversed(parts(part))
 
 
 def why_unknown(recipe: Recipe) -> str | None:
     """Why it cannot be made again; None if it can."""
-    return next((each.reason for each in walk(recipe) if isinstance(each, UnknownRecipe)), None)
+    return next((part.reason for part in walk(recipe) if isinstance(part, UnknownRecipe)), None)
 
 
 _OBJECT = QualifiedName("builtins", "object")
@@ -431,8 +431,12 @@ def literal_arguments(text: str) -> tuple[str, list[object], dict[str, object]] 
         call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call):
             return None
-        positional = [ast.literal_eval(each) for each in call.args]
-        named = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
+        positional = [ast.literal_eval(argument) for argument in call.args]
+        named = {
+            argument.arg: ast.literal_eval(argument.value)
+            for argument in call.keywords
+            if argument.arg
+        }
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     if len(named) != len(call.keywords):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whence.langs.python.replay import scratch_folder
-from whence.langs.python.replay.scratch_folder import PREFIX, ScratchFolder, remove_left
+from whence.langs.python.replay.scratch_folder import PREFIX, ScratchFolder, remove_abandoned
 
 
 def test_what_is_nobodys_any_more_is_removed(
@@ -22,6 +22,6 @@ def test_what_is_nobodys_any_more_is_removed(
     with ScratchFolder() as used:
         for name in (left, other, used):
             os.utime(name, (0, 0))
-        remove_left(tmp_path)
+        remove_abandoned(tmp_path)
         assert sorted(tmp_path.iterdir()) == sorted([new, other, Path(used)])
     assert sorted(tmp_path.iterdir()) == sorted([new, other])
