@@ -23,7 +23,7 @@ from shadowed import Marked
 from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import NoSuchPart, Step, criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
-from whence.langs.python.provenance.runtime import call_protocol, generators
+from whence.langs.python.provenance.runtime import call_entry, generators
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation
@@ -169,7 +169,7 @@ class _Run:
     def run(self, source: str) -> bool:
         """Whether it came to its end."""
 
-        return_, out_ = call_protocol.return_value, generators.yield_value
+        return_, out_ = call_entry.return_value, generators.yield_value
 
         def changed(activation: Activation, given: Any) -> Any:
             if activation.number == self.wrong and self.how in _WAYS:
@@ -185,12 +185,12 @@ class _Run:
         def leave(activation: Activation) -> None:
             if activation.number == self.wrong and self.how == "heap":
                 change_heap(activation)
-            call_protocol.end_activation(activation)
+            call_entry.end_activation(activation)
 
         names: Any = SWITCH.names
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
             patch.setattr(names, "return_value", returned)
-            patch.setattr(call_protocol, "return_value", returned)  # what lambda expressions return
+            patch.setattr(call_entry, "return_value", returned)  # what lambda expressions return
             patch.setattr(names, "yield_value", out)
             patch.setattr(names, "leave_function", _leaving(leave))
             try:

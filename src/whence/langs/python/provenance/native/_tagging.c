@@ -1,4 +1,4 @@
-/* The module: what is bound to what, and the table of functions. */
+/* The module: its functions, and the Python objects that are bound to it. */
 
 #include "tagging.h"
 
@@ -49,7 +49,7 @@ static int find_name(const char *const *names, int count, const char *name)
     return -1;
 }
 
-/* Gives the function here that does what a Python function does, which from now on is its twin. */
+/* The native version of a Python function, which it calls for the uncommon cases. */
 static PyObject *native_of(PyObject *self, PyObject *function)
 {
     PyObject *text = PyObject_GetAttrString(function, "__name__");
@@ -61,7 +61,7 @@ static PyObject *native_of(PyObject *self, PyObject *function)
         made = PyObject_GetAttr(self, text);
     }
     else if (name != NULL) {
-        PyErr_Format(PyExc_LookupError, "%s has no twin", name);
+        PyErr_Format(PyExc_LookupError, "%s has no native version", name);
     }
     Py_XDECREF(text);
     return made;
@@ -78,7 +78,7 @@ static bool take(PyObject *names, const char *name, PyObject **into)
     return true;
 }
 
-/* All that the functions here are about, by its names. */
+/* Binds the objects that the functions need, by their names. */
 static PyObject *bind(PyObject *self, PyObject *names)
 {
     (void)self;
@@ -103,14 +103,14 @@ static PyObject *bind(PyObject *self, PyObject *names)
     }
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         if (python_functions[i] == NULL) {
-            PyErr_Format(PyExc_LookupError, "%s has no twin in Python", FUNCTION_NAMES[i]);
+            PyErr_Format(PyExc_LookupError, "%s has no Python function", FUNCTION_NAMES[i]);
             return NULL;
         }
     }
     Py_RETURN_NONE;
 }
 
-/* Whether the functions here do something themselves; gives what it was. */
+/* Switches the native functions on or off; returns what they were. */
 static PyObject *enable(PyObject *self, PyObject *on)
 {
     (void)self;

@@ -1,8 +1,8 @@
-/* Attributes and items: places.py. */
+/* Reading and setting attributes and items. */
 
 #include "tagging.h"
 
-/* --- attributes ---------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool is_method(PyObject *value)
 {
@@ -28,7 +28,7 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
     return tag_with(LOAD, site, control, rest, shaped == Py_None ? 5 : 6);
 }
 
-/* Whether an object shows what another has: iteration._WINDOWS. */
+/* Whether an object shows what another has: iterator_sources._WINDOWS. */
 static bool is_window(PyObject *value)
 {
     PyTypeObject *type = Py_TYPE(value);
@@ -49,7 +49,7 @@ static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *ow
         return NULL;
     }
     if (shadow_of(dict) != NULL || PyErr_Occurred()) {
-        Py_DECREF(dict); /* the program had the dictionary in its hands */
+        Py_DECREF(dict); /* the program has used the dictionary itself */
         return NULL;
     }
     if (PyModule_Check(thing)) {
@@ -72,7 +72,7 @@ static PyObject *fresh_attribute(PyObject *site, PyObject *control, PyObject *ow
 }
 
 /* Whether the methods of an object are those of its type, whoever does what. */
-static bool has_fixed_methods(PyObject *thing) /* places._PLAIN */
+static bool has_fixed_methods(PyObject *thing) /* attribute_access._PLAIN */
 {
     PyTypeObject *type = Py_TYPE(thing);
     return type == &PyList_Type || type == &PyTuple_Type || type == &PyDict_Type ||
@@ -97,7 +97,7 @@ PyObject *native_attribute(PyObject *self, PyObject *const *given, Py_ssize_t co
     PyObject *thing = VALUE(owner), *tag = NULL;
     if (is_scalar(thing)) {
         PyObject *value = PyObject_GetAttr(thing, name);
-        if (value == NULL) { /* what failed is noted by the twin, which finds it out again */
+        if (value == NULL) { /* the Python function repeats it and notes the failure */
             PyErr_Clear();
             return call_python(F_attribute, given, count);
         }
@@ -147,7 +147,7 @@ static PyObject *storing_shadow(PyObject *thing)
     return shadow != NULL && PyDict_GET_SIZE(SLOT(shadow, Shadow_attributes)) > 0 ? shadow : NULL;
 }
 
-/* places.store_attribute, of an object with a shadow. */
+/* attribute_access.store_attribute, for an object with a shadow. */
 static int store_attribute(PyObject *const *given)
 {
     PyObject *value = given[2], *owner = given[3], *name = given[4];
@@ -169,7 +169,7 @@ static int store_attribute(PyObject *const *given)
     return bad ? -1 : 1;
 }
 
-/* An object that hides what it holds may keep what is set elsewhere too. */
+/* An opaque object may also keep the value elsewhere. */
 static bool hide_value(PyObject *const *given)
 {
     PyObject *operands = PyTuple_Pack(1, given[2]);
@@ -180,7 +180,7 @@ static bool hide_value(PyObject *const *given)
     return done != NULL;
 }
 
-static int store_by_twin(PyObject *const *given)
+static int store_in_python(PyObject *const *given)
 {
     PyObject *done = PyObject_Vectorcall(python_helpers[H_store_attribute], given, 5, NULL);
     Py_XDECREF(done);
@@ -210,10 +210,11 @@ PyObject *native_set_attribute(PyObject *self, PyObject *const *given, Py_ssize_
     if (!had_callbacks(&running)) {
         int hiding = known_opaque(VALUE(owner));
         if (hiding == 1 || (hiding == 0 && storing_shadow(VALUE(owner)) != NULL)) {
-            bool good = note_change_target(given[1], TAG(owner)) && (hiding == 0 || hide_value(given));
+            bool good = note_change_target(given[1], TAG(owner)) &&
+                (hiding == 0 || hide_value(given));
             done = good ? store_attribute(given) : -1;
             if (done == 0) {
-                done = store_by_twin(given);
+                done = store_in_python(given);
             }
         }
     }
@@ -226,7 +227,7 @@ PyObject *native_set_attribute(PyObject *self, PyObject *const *given, Py_ssize_
     return made;
 }
 
-/* --- items --------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 /* The tag of an item of a sequence that its shadow knows; NULL: it does not. `key`: the tag of
  * what it was found by, or NULL. */
@@ -268,7 +269,6 @@ static PyObject *item_part(PyObject *site, PyObject *control, PyObject *owner, P
     return made;
 }
 
-/* iteration.place_tag */
 PyObject *native_sequence_item_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -284,7 +284,7 @@ PyObject *native_sequence_item_tag(PyObject *self, PyObject *const *given, Py_ss
     return call_python(F_sequence_item_tag, given, count);
 }
 
-/* `xs[3]`: no code of the program runs. NULL without an exception: the twin does it. */
+/* `xs[3]`: no code of the program runs. NULL without an exception: Python does it. */
 static PyObject *item_of_sequence(PyObject *const *given)
 {
     PyObject *thing = VALUE(given[2]), *index = VALUE(given[3]), *value, *tag;
@@ -328,7 +328,7 @@ static bool is_plain_key(PyObject *key)
             is_bound(((PySliceObject *)key)->step));
 }
 
-/* `text[3]`, `text[3:5]`. NULL without an exception: the twin does it. */
+/* `text[3]`, `text[3:5]`. NULL without an exception: Python does it. */
 static PyObject *letters_of(PyObject *const *given)
 {
     PyObject *value = PyObject_GetItem(VALUE(given[2]), VALUE(given[3]));

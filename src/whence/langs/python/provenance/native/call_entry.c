@@ -1,11 +1,11 @@
-/* Calls, from the callee: calls.enter, returned and leave.
+/* Calls, on the callee's side: call_entry.py.
  *
  * C functions have no frame, so that the frame that runs is the program's own, as it is for who
  * looks one frame up from a Python function. */
 
 #include "tagging.h"
 
-/* calls._is_this: whether a pending call is the one that begins. */
+/* Whether a pending call is the one that begins. */
 static bool is_this(PyObject *pending, PyCodeObject *code, PyObject *values)
 {
     if (SLOT(pending, PendingCall_code) != (PyObject *)code) {
@@ -71,14 +71,15 @@ static PyObject *parent_of(PyFrameObject *frame)
     PyFrameObject *back = PyFrame_GetBack(frame);
     while (back != NULL) {
         PyObject *found = by_address(SLOT(the_RUN, ShadowRun_frames), back);
-        bool may_be = found == NULL && by_address(SLOT(the_RUN, ShadowRun_expressions), back) != NULL;
+        bool may_be = found == NULL &&
+            by_address(SLOT(the_RUN, ShadowRun_expressions), back) != NULL;
         PyFrameObject *next = found == NULL && !may_be ? PyFrame_GetBack(back) : NULL;
         Py_DECREF(back);
         if (found != NULL || PyErr_Occurred()) {
             Py_XDECREF(next);
             return Py_XNewRef(found);
         }
-        back = next; /* none after a generator expression, which its twin looks at */
+        back = next; /* none after a generator expression, which Python handles */
     }
     return PyObject_CallOneArg(python_helpers[H_nearest_activation], (PyObject *)frame);
 }
@@ -97,7 +98,7 @@ static PyObject *variables_of(PyFrameObject *frame, PyObject *names)
     return made;
 }
 
-/* What the function reaches without being given it; a new reference. */
+/* What the function reaches besides its arguments; a new reference. */
 static PyObject *roots_of(PyObject *info, PyFrameObject *frame)
 {
     if (PySet_GET_SIZE(SLOT(info, FunctionInfo_global_names)) == 0 &&
@@ -150,7 +151,8 @@ static bool has_its_defaults(PyObject *pending)
 /* What a parameter is given: by its place, by its name, or its default; borrowed. */
 static PyObject *tag_for(PyObject *info, PyObject *pending, PyObject *defaults, Py_ssize_t place)
 {
-    PyObject *tags = SLOT(pending, PendingCall_tags), *positional = SLOT(info, FunctionInfo_positional);
+    PyObject *tags = SLOT(pending, PendingCall_tags), *positional =
+        SLOT(info, FunctionInfo_positional);
     PyObject *named = SLOT(pending, PendingCall_keyword_tags);
     if (place < PyList_GET_SIZE(tags)) {
         return PyList_GET_ITEM(tags, place);
@@ -165,7 +167,7 @@ static PyObject *tag_for(PyObject *info, PyObject *pending, PyObject *defaults, 
     return place >= 0 ? PyTuple_GET_ITEM(defaults, place) : Py_None;
 }
 
-/* calls.bind_arguments, of a function that takes no rest and is given nothing starred. */
+/* Binds the arguments of a function without `*rest`, of a call without stars. */
 PyObject *native_bind_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -214,7 +216,7 @@ static bool note_frame(PyFrameObject *frame, PyObject *activation)
     return good;
 }
 
-/* What the rewritten function takes: its activation, control, and the tags of its arguments. */
+/* What a rewritten function receives: its activation, control, and the tags of its arguments. */
 static PyObject *entered(PyObject *activation, PyObject *control, PyObject *tags)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tags);
@@ -242,7 +244,8 @@ static bool bind_call(const Beginning *how, PyObject *info, PyObject *activation
     bool guarded = true;
     if (pending != NULL) {
         put(&SLOT(pending, PendingCall_activation), activation);
-        control = TAG_WITH(FRAME, SLOT(pending, PendingCall_site), SLOT(pending, PendingCall_control),
+        control =
+            TAG_WITH(FRAME, SLOT(pending, PendingCall_site), SLOT(pending, PendingCall_control),
                            SLOT(pending, PendingCall_tag), activation);
         guarded = is_guarded(parent, pending);
         tags = control != NULL ? bound(info, pending, values, control) : NULL;
@@ -304,7 +307,8 @@ static bool is_known(Beginning *how, PyObject *thread, PyFrameObject *frame, PyO
     PyObject *operation = of_thread(thread, name_operation);
     if (Py_IS_TYPE(pending, (PyTypeObject *)the_PendingCall)) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        bool is_direct = SLOT(pending, PendingCall_run) == Py_None && is_this(pending, code, values);
+        bool is_direct = SLOT(pending, PendingCall_run) == Py_None &&
+            is_this(pending, code, values);
         Py_DECREF(code);
         how->pending = pending;
         return is_direct;
@@ -367,7 +371,7 @@ PyObject *native_return_value(PyObject *self, PyObject *const *given, Py_ssize_t
     return Py_NewRef(VALUE(given[3]));
 }
 
-/* What is out of sight was told something by the program's own code. */
+/* Adds the result of a callback to the operation that called it. */
 static bool tell(PyObject *operation, PyObject *value, PyObject *tag)
 {
     PyObject *pair = pair_of(Py_NewRef(value), Py_NewRef(tag));
@@ -376,7 +380,7 @@ static bool tell(PyObject *operation, PyObject *value, PyObject *tag)
     return good;
 }
 
-/* calls.left: back to whatever called. */
+/* Ends an activation and returns to what ran before. */
 static bool left(PyObject *activation, PyObject *thread)
 {
     PyObject *operation = SLOT(activation, Activation_operation);

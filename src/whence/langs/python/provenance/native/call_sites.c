@@ -1,4 +1,4 @@
-/* Calls, from the caller: calls.prepare and result, and the builtins that are called most. */
+/* Calls, on the caller's side, and models of the builtins that are called most. */
 
 #include "tagging.h"
 
@@ -8,7 +8,7 @@ static bool is_rewritten(PyObject *function)
            by_address(the_REWRITTEN_CODES, PyFunction_GET_CODE(function)) != NULL;
 }
 
-/* The values of arguments by name go into a dict; gives a dict of their tags. */
+/* Puts the values of keyword arguments into a dict; returns a dict of their tags. */
 static PyObject *split_keywords(PyObject *given, PyObject *values)
 {
     Py_ssize_t place = 0;
@@ -74,7 +74,7 @@ static PyObject *pending_call(PyObject *const *given, PyObject *function, PyObje
     return made;
 }
 
-/* A call that was made here: what came of it is a pair, which is taken. */
+/* A call that was made here; steals the pair of its result. */
 static PyObject *modelled_call(PyObject *pair)
 {
     PyTypeObject *type = (PyTypeObject *)the_ModelledCall;
@@ -92,7 +92,7 @@ static PyObject *modelled_call(PyObject *pair)
     return made;
 }
 
-/* models._len, of what counts itself. */
+/* `len` of a builtin container. */
 static PyObject *length_of(PyObject *const *given, PyObject *pair)
 {
     PyObject *thing = VALUE(pair);
@@ -110,7 +110,7 @@ static PyObject *length_of(PyObject *const *given, PyObject *pair)
     return pair_of(PyLong_FromSsize_t(PyObject_Size(thing)), tag);
 }
 
-/* methods._append, of a list whose shadow is as long as it is. */
+/* `append` to a list whose shadow has the same length. */
 static PyObject *append_to(PyObject *const *given, PyObject *pair)
 {
     PyObject *thing = PyCFunction_GET_SELF(VALUE(given[2]));
@@ -141,7 +141,7 @@ static PyObject *append_to(PyObject *const *given, PyObject *pair)
     return pair_of(Py_NewRef(Py_None), tag_with(CONST, given[0], given[1], NULL, 0));
 }
 
-/* `isinstance(value, kind)`, which may ask the program's own code. */
+/* `isinstance(value, kind)`, which may call the program's code. */
 static PyObject *is_instance(PyObject *const *given, PyObject *value, PyObject *kind)
 {
     RunningOperation running;
@@ -189,7 +189,7 @@ static bool is_simple(PyObject *function, PyObject *arguments)
 enum { MOST_SIMPLE = 4 };
 
 /* A method of a plain value with plain arguments. It changes nothing and calls no code of the
- * program's: should it fail, the twin does it again. */
+ * program's: should it fail, Python does it again. */
 static PyObject *simple_method(PyObject *const *given)
 {
     PyObject *arguments = given[3], *values[MOST_SIMPLE], *rest[MOST_SIMPLE + 1];
@@ -211,7 +211,7 @@ static PyObject *simple_method(PyObject *const *given)
 }
 
 /* `str(5)`, `int("7")`: a plain value made of another, by a class that has no model. What code out
- * of sight was given is noted as for any other. NULL without an exception: the twin does it. */
+ * of sight was given is noted as for any other. NULL without an exception: Python does it. */
 static PyObject *converted(PyObject *const *given)
 {
     PyObject *kind = VALUE(given[2]), *callee = TAG(given[2]), *arguments = given[3], *pair;
@@ -229,7 +229,8 @@ static PyObject *converted(PyObject *const *given)
         PyErr_Clear();
         return NULL;
     }
-    PyObject *passed = TAG_WITH(OP, given[0], given[1], TAG(pair), SLOT(the_RUN, ShadowRun_passed_out_of_sight));
+    PyObject *passed =
+        TAG_WITH(OP, given[0], given[1], TAG(pair), SLOT(the_RUN, ShadowRun_passed_out_of_sight));
     if (passed == NULL) {
         Py_DECREF(value);
         return NULL;
@@ -243,7 +244,9 @@ static PyObject *converted(PyObject *const *given)
         }
     }
     PyObject *made = tag_with(OP, given[0], given[1], rest, count);
-    passed = made ? TAG_WITH(OP, given[0], given[1], made, SLOT(the_RUN, ShadowRun_passed_out_of_sight)) : NULL;
+    passed = made
+        ? TAG_WITH(OP, given[0], given[1], made, SLOT(the_RUN, ShadowRun_passed_out_of_sight))
+            : NULL;
     if (passed == NULL) {
         Py_XDECREF(made);
         Py_DECREF(value);
@@ -253,7 +256,7 @@ static PyObject *converted(PyObject *const *given)
     return pair_of(value, made);
 }
 
-/* What a builtin gives that is done here; NULL without an exception: it is not. */
+/* The result of a builtin that is modelled here; NULL without an exception: it is not. */
 static PyObject *of_builtin(PyObject *const *given)
 {
     PyObject *function = VALUE(given[2]), *arguments = given[3];
@@ -283,7 +286,7 @@ static bool are_pairs(PyObject *arguments)
     return true;
 }
 
-/* Arguments by name, none of which came out of something starred. */
+/* Whether no keyword argument came from `**`. */
 static bool are_plain_keywords(PyObject *keywords)
 {
     return keywords == the_NO_KEYWORDS || PyDict_CheckExact(keywords);
@@ -349,6 +352,7 @@ PyObject *native_finish_call(PyObject *self, PyObject *const *given, Py_ssize_t 
     PyObject *tag = SLOT(prepared, PendingCall_tag);
     PyObject *rest[] = {SLOT(activation, Activation_result), activation, tag};
     return pair_of(Py_NewRef(value),
-                   tag_with(RET, SLOT(prepared, PendingCall_site), SLOT(prepared, PendingCall_control),
+                   tag_with(RET, SLOT(prepared, PendingCall_site),
+                            SLOT(prepared, PendingCall_control),
                             rest, tag == Py_None ? 2 : 3));
 }

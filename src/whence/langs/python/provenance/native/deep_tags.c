@@ -1,4 +1,4 @@
-/* All that operands hold, and what they hold by identity: shadows.everything and by_identity.
+/* The tags of operands and of all that they hold: shadow_memory.deep_tags.
  *
  * What is read is compared with what was read the last time, so that the same tag is made once. */
 
@@ -81,7 +81,7 @@ static PyObject *read_anew(PyObject *shadow, Py_ssize_t count)
     return made;
 }
 
-/* The tag of having read all that an object holds, now: shadows.whole. Borrowed, from the shadow. */
+/* The tag of having read all of an object now; borrowed from the shadow. */
 static PyObject *whole_of(PyObject *shadow)
 {
     PyObject *read = SLOT(shadow, Shadow_read);
@@ -131,7 +131,7 @@ static bool collect_behind(PyObject *source, PyObject *found, AddressSet *seen, 
     return good;
 }
 
-/* shadows.space_of: borrowed; NULL without an exception: there is none. */
+/* The shadow of an object's dictionary; borrowed. NULL without an exception: it has none. */
 static PyObject *space_of(PyObject *thing)
 {
     PyObject *dict = instance_dict(thing), *found = dict != NULL ? shadow_of(dict) : NULL;
@@ -139,14 +139,14 @@ static PyObject *space_of(PyObject *thing)
     return found;
 }
 
-/* Whether the class of an object, which hides nothing, is one of the program's. */
+/* Whether the class of an object that is not opaque belongs to the program. */
 static bool is_own(PyObject *thing)
 {
     PyObject *known = by_address(SLOT(the_RUN, ShadowRun_opaque_types), Py_TYPE(thing));
     return known != NULL && PyTuple_GET_ITEM(known, 2) == Py_True;
 }
 
-/* Whether an object hides what it holds, asked for if need be; -1: an exception. */
+/* Whether an object is opaque, found out if need be; -1: an exception. */
 int is_opaque_surely(PyObject *thing)
 {
     int known = known_opaque(thing);
@@ -159,7 +159,6 @@ int is_opaque_surely(PyObject *thing)
     return known;
 }
 
-/* shadows._collect_space */
 static bool collect_space(PyObject *value, PyObject *found, AddressSet *seen, int depth)
 {
     PyObject *run = by_address(SLOT(the_RUN, ShadowRun_runs), value);

@@ -1,4 +1,4 @@
-/* Lists and tuples: making.make_list and make_tuple, shadows.of_sequence. */
+/* Lists and tuples, and their shadows. */
 
 #include "tagging.h"
 
@@ -31,8 +31,9 @@ PyObject *native_shadow_sequence(PyObject *self, PyObject *const *given, Py_ssiz
     return Py_XNewRef(shadow_of_items(given[0], given[1], given[2]));
 }
 
-/* A list or tuple of these pairs, with its tag; it is a new reference, which is taken. */
-static PyObject *filled_display(PyObject *const *given, PyObject *made, PyObject *pairs, PyObject *shaped)
+/* A list or tuple of these pairs, with its tag; steals the reference to `made`. */
+static PyObject *filled_display(PyObject *const *given, PyObject *made, PyObject *pairs,
+                                PyObject *shaped)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(pairs);
     PyObject *tags = made != NULL && tick(ShadowRun_time) ? PyList_New(count) : NULL, *tag = NULL;
@@ -58,7 +59,7 @@ static PyObject *filled_display(PyObject *const *given, PyObject *made, PyObject
     return pair_of(made, tag);
 }
 
-/* Whether a display is made here: of a tuple or list of pairs, of which none was starred. */
+/* Whether a display is made here: a tuple or list of pairs, none of them starred. */
 static bool is_display(PyObject *const *given, Py_ssize_t count)
 {
     if (!enabled || count < 3 || count > 4 ||

@@ -1,4 +1,4 @@
-/* What iterators give: iteration.next_pair, given_tag and advanced. */
+/* The values of iterators. */
 
 #include "tagging.h"
 
@@ -20,7 +20,7 @@ static PyObject *run_of(PyObject *thing)
     return is_it ? PyTuple_GET_ITEM(found, 1) : NULL;
 }
 
-/* The tag of what a list or tuple gave by an iterator of its own. */
+/* The tag of a value of the iterator of a list or tuple. */
 static PyObject *tag_of_place(PyObject *site, PyObject *control, PyObject *source,
                               PyObject *iterator, PyObject *value)
 {
@@ -37,7 +37,7 @@ static PyObject *tag_of_place(PyObject *site, PyObject *control, PyObject *sourc
     return made;
 }
 
-/* iteration._heard, of an iterator that has just been told something; a new reference. */
+/* Adds the last callbacks of an iterator to its history; a new reference. */
 static PyObject *heard_now(PyObject *operation, PyObject *iterator)
 {
     PyObject *callbacks = SLOT(operation, Operation_callbacks);
@@ -56,7 +56,8 @@ static PyObject *heard_now(PyObject *operation, PyObject *iterator)
     PyMem_Free(tags);
     PyObject *address = made != NULL ? PyLong_FromVoidPtr(iterator) : NULL;
     PyObject *entry = address != NULL ? PyTuple_Pack(2, iterator, made) : NULL;
-    if (entry == NULL || PyDict_SetItem(SLOT(the_RUN, ShadowRun_callback_history), address, entry) < 0) {
+    if (entry == NULL ||
+        PyDict_SetItem(SLOT(the_RUN, ShadowRun_callback_history), address, entry) < 0) {
         Py_CLEAR(made);
     }
     Py_XDECREF(address);
@@ -64,14 +65,14 @@ static PyObject *heard_now(PyObject *operation, PyObject *iterator)
     return made;
 }
 
-/* The tag of what a generator of the program's own has yielded. */
+/* The tag of a value that a generator of the program yielded. */
 static PyObject *yielded_tag(PyObject *operation, PyObject *iterator, PyObject *value,
                              PyObject *owner)
 {
     PyObject *tag = outcome_tag_of(operation, value, &TAG(owner), 1), *heard, *made;
     PyObject *run = tag != NULL ? run_of(iterator) : NULL;
     if (tag == NULL || (run != NULL && SLOT(run, GeneratorRun_activation) == Py_None)) {
-        return tag; /* of a generator expression the tests tell which of its values it is */
+        return tag; /* the tests of a generator expression decide which value it gives */
     }
     heard = PyErr_Occurred() ? NULL : heard_now(operation, iterator);
     made = heard ? TAG_WITH(SEL, SLOT(operation, Operation_site),
@@ -82,7 +83,7 @@ static PyObject *yielded_tag(PyObject *operation, PyObject *iterator, PyObject *
     return made;
 }
 
-/* The tag of what an iterator has just given. */
+/* The tag of the last value of an iterator. */
 static PyObject *given_tag(PyObject *operation, PyObject *iterator, PyObject *value,
                            PyObject *owner)
 {
@@ -101,7 +102,8 @@ static PyObject *given_tag(PyObject *operation, PyObject *iterator, PyObject *va
         return tag_of_place(site, control, source, iterator, value);
     }
     PyObject *given[] = {operation, iterator, value, owner};
-    return PyErr_Occurred() ? NULL : PyObject_Vectorcall(python_helpers[H_yielded_tag], given, 4, NULL);
+    return PyErr_Occurred() ? NULL
+        : PyObject_Vectorcall(python_helpers[H_yielded_tag], given, 4, NULL);
 }
 
 /* Where an iterator stands, by who made it go on: of a generator its run has it, of all else its
@@ -116,7 +118,7 @@ static PyObject **position_of(PyObject *iterator)
     return shadow != NULL ? &SLOT(shadow, Shadow_shape) : NULL;
 }
 
-/* The tag of what an iterator gave that others may have. */
+/* The tag of a value of an iterator that others may share. */
 static PyObject *advanced_tag(PyObject *operation, PyObject *iterator, PyObject *tag)
 {
     PyObject *site = SLOT(operation, Operation_site), *control = SLOT(operation, Operation_control);
@@ -152,7 +154,7 @@ PyObject *native_advance_tag(PyObject *self, PyObject *const *given, Py_ssize_t 
                                  : call_python(F_advance_tag, given, count);
 }
 
-/* There is no more. What the program's own code had to do with that is noted, if anything. */
+/* Notes what the program's code had to do with the end of an iterator. */
 static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
 {
     if (!PyErr_Occurred()) {
@@ -172,7 +174,7 @@ static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
     report_error(H_note_end, given, 3);
 }
 
-/* What an iterator over `owner` gives next, with its tag; `StopIteration` as always. */
+/* The next value of an iterator over `owner`, with its tag, or `StopIteration`. */
 PyObject *next_of(PyObject *site, PyObject *control, PyObject *iterator, PyObject *owner)
 {
     PyObject *thing = VALUE(iterator), *operands = PyTuple_Pack(2, iterator, owner);

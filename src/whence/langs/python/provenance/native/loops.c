@@ -1,8 +1,8 @@
-/* Loops and unpacking: iteration.py. */
+/* Loops and unpacking. */
 
 #include "tagging.h"
 
-/* An item of a sequence with its tag; `index` is a new reference, which is taken. */
+/* An item of a sequence with its tag; steals the reference to `index`. */
 static PyObject *item_pair(PyObject *site, PyObject *control, PyObject *owner, PyObject *index,
                            PyObject *value)
 {
@@ -27,15 +27,15 @@ static inline bool is_sequence(PyObject *thing)
     return PyList_CheckExact(thing) || PyTuple_CheckExact(thing);
 }
 
-/* --- what a loop goes over ----------------------------------------------------------------------- */
+/* --- the rounds of a loop --------------------------------------------------------------------- */
 
 typedef struct {
     PyObject_HEAD
     PyObject *site, *control, *owner;
-    PyObject *iterator; /* with its tag; NULL: the owner is a sequence, and read by its places */
+    PyObject *iterator; /* with its tag; NULL: the owner is a sequence, and is read by index */
     PyObject *dropped;  /* of a comprehension; else NULL */
     Py_ssize_t next;
-    bool is_bare; /* it gives no controls of rounds */
+    bool is_bare; /* gives no control with each value */
 } Rounds;
 
 static int rounds_visit(PyObject *self, visitproc visit, void *arg)
@@ -85,7 +85,7 @@ static PyObject *next_given(Rounds *rounds)
     return made;
 }
 
-/* What ended a comprehension is among the tests that left something out. */
+/* The end of a comprehension counts as a test that dropped something. */
 static void note_last(Rounds *rounds)
 {
     PyObject *ended = by_address(SLOT(the_RUN, ShadowRun_iteration_ends), VALUE(rounds->owner));
@@ -107,7 +107,7 @@ static PyObject *rounds_next(PyObject *self)
         if (!PyErr_Occurred() && rounds->dropped != NULL) {
             note_last(rounds);
         }
-        rounds_clear(self); /* as an iterator that has ended: what is appended later is not seen */
+        rounds_clear(self); /* like any ended iterator, ignores what is appended later */
         return NULL;
     }
     if (rounds->is_bare) {
@@ -116,7 +116,10 @@ static PyObject *rounds_next(PyObject *self)
     PyObject *owner = rounds->owner, *site = rounds->site, *control = rounds->control;
     PyObject *shaped = has_places(VALUE(owner)) ? shape_of(VALUE(owner)) : Py_NewRef(TAG(given));
     PyObject *why = shaped ? TAG_WITH(OP, site, control, TAG(owner), shaped) : NULL;
-    PyObject *round = why != NULL ? test_tag(site, control, why, tag_field(control, FIELD_ACTIVATION), true, rounds->dropped) : NULL;
+    PyObject *activation = tag_field(control, FIELD_ACTIVATION), *round = NULL;
+    if (why != NULL) {
+        round = test_tag(site, control, why, activation, true, rounds->dropped);
+    }
     Py_XDECREF(shaped);
     Py_XDECREF(why);
     return pair_of(given, round);
@@ -133,7 +136,7 @@ PyTypeObject RoundsType = {
     .tp_iternext = rounds_next,
 };
 
-/* All that is given: by an iterator, or by a sequence if that is NULL. */
+/* The rounds over an iterator, or over a sequence if that is NULL. */
 static Rounds *rounds_of(PyObject *const *where, PyObject *iterator, PyObject *owner)
 {
     Rounds *made = PyObject_GC_New(Rounds, &RoundsType);
@@ -150,7 +153,7 @@ static Rounds *rounds_of(PyObject *const *where, PyObject *iterator, PyObject *o
     return made;
 }
 
-/* The same of what can be gone through: a site, a control, and its owner. */
+/* The same over an iterable: a site, a control, and the iterable with its tag. */
 static Rounds *rounds_over(PyObject *const *given)
 {
     if (is_sequence(VALUE(given[2]))) {
@@ -195,7 +198,7 @@ PyObject *native_iterate(PyObject *self, PyObject *const *given, Py_ssize_t coun
     return (PyObject *)made;
 }
 
-/* `a, b = owner`, where there are as many as are wanted. */
+/* `a, b = owner`, if the number of values is right. */
 PyObject *native_unpack(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;

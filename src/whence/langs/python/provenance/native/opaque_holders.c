@@ -1,11 +1,10 @@
-/* What cannot be seen: what objects may have kept (shadows.hide), and what held what before anything
- * was shadowed (shadows.scan). */
+/* Opaque objects, which may have absorbed values, and what held what before the run. */
 
 #include "tagging.h"
 
 #include "address_set.h"
 
-/* Whether an object hides what it holds; -1: not known yet. */
+/* Whether an object is opaque; -1: not known yet. */
 int known_opaque(PyObject *thing)
 {
     if (is_scalar(thing)) {
@@ -22,7 +21,6 @@ PyObject *native_is_opaque(PyObject *self, PyObject *const *given, Py_ssize_t co
     return known >= 0 ? PyBool_FromLong(known) : call_python(F_is_opaque, given, count);
 }
 
-/* shadows.note_behind */
 static bool note_behind(PyObject *thing, PyObject *other)
 {
     PyObject *behind = SLOT(the_RUN, ShadowRun_behind), *known = by_address(behind, thing);
@@ -42,7 +40,7 @@ static bool note_behind(PyObject *thing, PyObject *other)
     return good;
 }
 
-/* A new shape for an object that may have kept what `all` is of. */
+/* A new shape for an object that may have absorbed the values of `all`. */
 static int reshape_hiding(PyObject *thing, PyObject *const *given, PyObject *all)
 {
     PyObject *shadow = shadow_for(thing), *made = NULL;
@@ -56,8 +54,9 @@ static int reshape_hiding(PyObject *thing, PyObject *const *given, PyObject *all
     return 0;
 }
 
-/* Goes on to what an object may have handed things to: the last that was found comes first. */
-static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, AddressSet *reached)
+/* Spreads an absorption to the objects that an opaque one may hold, last found first. */
+static int spread_absorption(PyObject *thing, PyObject *const *given, PyObject *all,
+                             AddressSet *reached)
 {
     PyObject *pending = PyList_New(0);
     int bad = pending == NULL || PyList_Append(pending, thing) < 0 ? -1 : 0;
@@ -79,7 +78,7 @@ static int hand_on(PyObject *thing, PyObject *const *given, PyObject *all, Addre
     return bad;
 }
 
-/* shadows.hide, where of all operands it is known whether they hide things. */
+/* shadow_memory.absorb, if it is known of all operands whether they are opaque. */
 PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -107,7 +106,7 @@ PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count
     }
     AddressSet reached = {.mask = FEW - 1};
     reached.slots = reached.few;
-    good = good && hand_on(given[0], given, all, &reached) == 0;
+    good = good && spread_absorption(given[0], given, all, &reached) == 0;
     if (reached.slots != reached.few) {
         PyMem_Free(reached.slots);
     }
@@ -115,12 +114,12 @@ PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count
     return good ? Py_NewRef(Py_None) : NULL;
 }
 
-/* --- what was there before ----------------------------------------------------------------------- */
+/* --- objects from before the run -------------------------------------------------------------- */
 
 enum { MOST = 200000 };
 
 typedef struct {
-    PyObject *thing;   /* whose parts are visited */
+    PyObject *thing;   /* whose referents are visited */
     PyObject *pending; /* what is still to be looked at */
     uint64_t *holders, *held;
     size_t count, room;
@@ -155,7 +154,8 @@ static int visit(PyObject *value, void *given)
         scan->full = true;
         return 1;
     }
-    scan->failed = address_set_add(&scan->seen, value) < 0 || PyList_Append(scan->pending, value) < 0;
+    scan->failed = address_set_add(&scan->seen, value) < 0 ||
+        PyList_Append(scan->pending, value) < 0;
     return scan->failed;
 }
 
@@ -169,7 +169,7 @@ static bool extend(PyObject *array, const uint64_t *addresses, size_t count)
     return done != NULL;
 }
 
-/* All that was found is kept, from `first` on. */
+/* Keeps the objects found from `first` on alive. */
 static bool keep_all(PyObject *things, Py_ssize_t first)
 {
     for (Py_ssize_t i = first; i < PyList_GET_SIZE(things); i++) {
@@ -197,7 +197,8 @@ PyObject *native_scan_existing_objects(PyObject *self, PyObject *const *given, P
     for (Py_ssize_t i = 0; !state.failed && i < PySequence_Fast_GET_SIZE(roots); i++) {
         PyObject *value = PySequence_Fast_GET_ITEM(roots, i);
         if (!is_scalar(value)) {
-            state.failed = address_set_add(&state.seen, value) < 0 || PyList_Append(pending, value) < 0;
+            state.failed = address_set_add(&state.seen, value) < 0 ||
+                PyList_Append(pending, value) < 0;
         }
     }
     while (!state.failed && !state.full && PyList_GET_SIZE(pending) > 0) {
@@ -211,7 +212,8 @@ PyObject *native_scan_existing_objects(PyObject *self, PyObject *const *given, P
         }
         Py_DECREF(state.thing);
     }
-    bool good = !state.failed && extend(SLOT(the_RUN, ShadowRun_holder_addresses), state.holders, state.count) &&
+    bool good = !state.failed &&
+        extend(SLOT(the_RUN, ShadowRun_holder_addresses), state.holders, state.count) &&
                 extend(SLOT(the_RUN, ShadowRun_held_addresses), state.held, state.count);
     if (good && state.full) {
         put(&SLOT(the_RUN, ShadowRun_is_scanned), Py_False);

@@ -1,4 +1,4 @@
-/* What is out of sight and runs: operations.natively and told. */
+/* Running code out of sight. */
 
 #include "tagging.h"
 
@@ -21,7 +21,8 @@ PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands)
     return made;
 }
 
-bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control, PyObject *operands)
+bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control,
+                     PyObject *operands)
 {
     running->thread = here();
     running->operation = running->thread ? new_operation(site, control, operands) : NULL;
@@ -37,7 +38,7 @@ bool begin_operation(RunningOperation *running, PyObject *site, PyObject *contro
     return true;
 }
 
-/* Tells a Python function of the exception that is on its way: put behind what else it is given. */
+/* Calls a Python helper with the current exception as its last argument, and restores it. */
 void report_error(int which, PyObject **given, Py_ssize_t count)
 {
     PyObject *kind, *error, *traceback;
@@ -58,7 +59,7 @@ void report_error(int which, PyObject **given, Py_ssize_t count)
     PyErr_Restore(kind, error, traceback);
 }
 
-/* After it: back to what ran before. The operation is given back with what it was told. */
+/* Ends an operation and restores the one before; keeps its callbacks unless it failed. */
 bool end_operation(RunningOperation *running, bool failed)
 {
     if (failed) {
@@ -97,7 +98,7 @@ PyObject *native_run_out_of_sight(PyObject *self, PyObject *const *given, Py_ssi
     return pair_of(value, running.operation);
 }
 
-/* The tag of what an operation gave: what its last callback gave, or of its own making. */
+/* The tag of an operation's result: that of its last callback, if it is the same value. */
 PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *needs,
                           Py_ssize_t count)
 {

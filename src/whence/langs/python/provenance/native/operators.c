@@ -1,7 +1,7 @@
-/* Operators, tests and choices: operations.py.
+/* Operators, tests and choices.
  *
- * Operations on values without parts call no code of the program and change nothing. One that
- * fails is so left to the twin, which does it again and says what the exception is of. */
+ * Operations on scalars call no code of the program and change nothing. One that fails is left to
+ * the Python function, which repeats it and notes what the exception came from. */
 
 #include "tagging.h"
 
@@ -40,18 +40,19 @@ static const struct {
     {"GtE", at_least}, {"Is", is_same}, {"IsNot", is_other}, {"In", is_in}, {"NotIn", is_not_in},
 };
 
-/* What rewritten code calls for an operator: knows its C function and its twin. */
+/* What rewritten code calls for an operator: its C function and the Python function. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     binaryfunc apply;
-    PyObject *twin;
+    PyObject *python;
 } Operator;
 
 PyObject *operators; /* by their names */
 
-/* The operation, if it is on values without parts; NULL without an exception: the twin does it. */
-static PyObject *operate_on_scalars(binaryfunc apply, PyObject *site, PyObject *control, PyObject *left,
+/* The operation, if it is on values without parts; NULL without an exception: Python does it. */
+static PyObject *operate_on_scalars(binaryfunc apply, PyObject *site, PyObject *control,
+                                    PyObject *left,
                         PyObject *right)
 {
     if (!is_pair(left) || !is_pair(right)) {
@@ -61,7 +62,7 @@ static PyObject *operate_on_scalars(binaryfunc apply, PyObject *site, PyObject *
     if (apply != is_same && apply != is_other) {
         if (!is_scalar(a) || !is_scalar(b) ||
             (apply == PyNumber_Add && PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b))) {
-            return NULL; /* of a text that is put together, the pieces are remembered */
+            return NULL; /* Python notes the pieces of a concatenated string */
         }
     }
     PyObject *value = apply(a, b);
@@ -73,7 +74,7 @@ static PyObject *operate_on_scalars(binaryfunc apply, PyObject *site, PyObject *
 }
 
 /* Whether a dict or set has a plain key; it may have to ask the program's own keys. NULL without an
- * exception: the twin does it. */
+ * exception: Python does it. */
 static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
 {
     PyObject *left = given[2], *right = given[3], *value, *shaped;
@@ -96,7 +97,7 @@ static PyObject *looked_for(binaryfunc apply, PyObject *const *given)
     }
     shaped = shape_of(VALUE(right));
     PyObject *rest[] = {TAG(left), TAG(right), shaped}, *tag = NULL;
-    int first = TAG(left) == Py_None; /* of what nothing is known there is nothing to be said */
+    int first = TAG(left) == Py_None; /* an unknown operand adds nothing */
     if (shaped != NULL) {
         tag = outcome_tag_of(running.operation, value, rest + first, 3 - first);
     }
@@ -110,7 +111,8 @@ static PyObject *operator_call(PyObject *self, PyObject *const *given, size_t fl
 {
     Operator *operator = (Operator *)self;
     if (enabled && names == NULL && PyVectorcall_NARGS(flags) == 4) {
-        PyObject *made = operate_on_scalars(operator->apply, given[0], given[1], given[2], given[3]);
+        PyObject *made =
+            operate_on_scalars(operator->apply, given[0], given[1], given[2], given[3]);
         if (made == NULL && !PyErr_Occurred()) {
             made = looked_for(operator->apply, given);
         }
@@ -118,12 +120,12 @@ static PyObject *operator_call(PyObject *self, PyObject *const *given, size_t fl
             return made;
         }
     }
-    return PyObject_Vectorcall(operator->twin, given, flags, names);
+    return PyObject_Vectorcall(operator->python, given, flags, names);
 }
 
 static void operator_free(PyObject *self)
 {
-    Py_XDECREF(((Operator *)self)->twin);
+    Py_XDECREF(((Operator *)self)->python);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -136,7 +138,7 @@ PyTypeObject OperatorType = {
     .tp_dealloc = operator_free,
 };
 
-/* The twin in C of what Python does for an operator. */
+/* The native version of an operator. */
 PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -149,7 +151,7 @@ PyObject *operator(PyObject *self, PyObject *const *given, Py_ssize_t count)
             }
             made->call = operator_call;
             made->apply = OPERATORS[i].apply;
-            made->twin = Py_NewRef(given[1]);
+            made->python = Py_NewRef(given[1]);
             if (PyDict_SetItem(operators, given[0], (PyObject *)made) < 0) {
                 Py_CLEAR(made);
             }
@@ -169,7 +171,8 @@ PyObject *native_augment(PyObject *self, PyObject *const *given, Py_ssize_t coun
         PyObject *found = PyDict_GetItemWithError(operators, given[0]);
         if (found != NULL) {
             PyObject *made =
-                operate_on_scalars(((Operator *)found)->apply, given[1], given[2], given[3], given[4]);
+                operate_on_scalars(((Operator *)found)->apply, given[1], given[2], given[3],
+                                   given[4]);
             if (made != NULL || PyErr_Occurred()) {
                 return made;
             }
@@ -179,7 +182,7 @@ PyObject *native_augment(PyObject *self, PyObject *const *given, Py_ssize_t coun
     return call_python(F_augment, given, count);
 }
 
-/* --- variables of modules ------------------------------------------------------------------------ */
+/* --- variables of modules --------------------------------------------------------------------- */
 
 /* Whether a variable of some module that has tags is this one, imported from there. */
 static bool is_imported(PyObject *name, PyObject *value)
@@ -217,7 +220,7 @@ PyObject *native_load_global(PyObject *self, PyObject *const *given, Py_ssize_t 
                                               SLOT(shadow, Shadow_object), name));
 }
 
-/* --- tests -------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 /* Whether asking if a value is true calls no code of the program. */
 static bool is_plainly_tested(PyObject *value)
@@ -232,7 +235,7 @@ static bool is_plainly_tested(PyObject *value)
            (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
 }
 
-static bool is_number(PyObject *value) /* operations._NUMBERS */
+static bool is_number(PyObject *value) /* tagged_operations._NUMBERS */
 {
     return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
 }
@@ -269,7 +272,7 @@ PyObject *native_unary(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return pair_of(PyBool_FromLong(!truth), tag);
 }
 
-/* The control of what depends on a value; NULL without an exception: the twin makes it. */
+/* The control of what depends on a value; NULL without an exception: Python makes it. */
 static PyObject *tested(PyObject *const *given, Py_ssize_t count)
 {
     if (!enabled || count != 3 || !is_control(given[1]) || !is_pair(given[2])) {
@@ -306,7 +309,7 @@ PyObject *native_test(PyObject *self, PyObject *const *given, Py_ssize_t count)
     return made != NULL || PyErr_Occurred() ? made : call_python(F_test, given, count);
 }
 
-/* Note a test that decides whether something is changed: Activation.decided. */
+/* Notes a test that decides whether something is changed. */
 static bool decided(PyObject *activation, PyObject *control)
 {
     PyObject **tests = &SLOT(activation, Activation_tests);

@@ -1,11 +1,10 @@
-/* Calls of code out of sight, what they gave and may have changed: outside.py,
- * shadows.held_out_of_sight. */
+/* Calls of code out of sight: their results, and what they may have changed. */
 
 #include "tagging.h"
 
-/* --- before a call ------------------------------------------------------------------------------- */
+/* --- before a call ---------------------------------------------------------------------------- */
 
-/* Whether something may be known of a call: finding.model_for, calls._is_simple. */
+/* Whether something may be known of a call: model_lookup.model_for, call_sites._is_simple. */
 static bool may_have_model(PyObject *function)
 {
     if (by_address(the_MODELS, function) != NULL || PyErr_Occurred()) {
@@ -29,7 +28,7 @@ static bool may_have_model(PyObject *function)
     return found != 0;
 }
 
-/* What a call is given, its receiver first. */
+/* The operands of a call, its receiver first. */
 static PyObject *operands_of(PyObject *called, PyObject *arguments)
 {
     PyObject *owner = PyCFunction_Check(VALUE(called)) ? PyCFunction_GET_SELF(VALUE(called)) : NULL;
@@ -44,7 +43,6 @@ static PyObject *operands_of(PyObject *called, PyObject *arguments)
     return all;
 }
 
-/* outside.note_passed */
 static bool note_passed(PyObject *const *given, PyObject *operands)
 {
     PyObject *few[16];
@@ -68,7 +66,7 @@ static bool note_passed(PyObject *const *given, PyObject *operands)
     return passed != NULL;
 }
 
-/* outside.prepare_outside, of an operation, which is taken. */
+/* Prepares a call out of sight; steals the reference to the operation. */
 static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
 {
     PyTypeObject *type = (PyTypeObject *)the_PreparedCall;
@@ -100,7 +98,7 @@ static PyObject *prepared_outside(PyObject *const *given, PyObject *operation)
     return made;
 }
 
-/* A call of a function out of sight that has no model. NULL without an exception: the twin does
+/* A call of a function out of sight without a model. NULL without an exception: Python does
  * it. */
 PyObject *call_outside(PyObject *const *given)
 {
@@ -120,7 +118,7 @@ PyObject *call_outside(PyObject *const *given)
     return prepared_outside(given, operation);
 }
 
-/* --- what it gave -------------------------------------------------------------------------------- */
+/* --- its result ------------------------------------------------------------------------------- */
 
 PyObject *native_out_of_sight_tag(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
@@ -136,13 +134,15 @@ PyObject *native_out_of_sight_tag(PyObject *self, PyObject *const *given, Py_ssi
     if (needs == NULL) {
         return NULL;
     }
-    PyObject *callee = count > 2 ? given[2] : Py_None, *loose = SLOT(the_RUN, ShadowRun_stray_results);
+    PyObject *callee = count > 2 ? given[2] : Py_None, *loose =
+        SLOT(the_RUN, ShadowRun_stray_results);
     Parts parts[] = {{tuple_items(needs), PyTuple_GET_SIZE(needs)},
                      {&callee, callee != Py_None},
                      {&loose, loose != Py_None}};
     PyObject *made = tag_of_parts(OP, site, control, parts, 3), *passed;
     Py_DECREF(needs);
-    passed = made ? TAG_WITH(OP, site, control, made, SLOT(the_RUN, ShadowRun_passed_out_of_sight)) : NULL;
+    passed = made
+        ? TAG_WITH(OP, site, control, made, SLOT(the_RUN, ShadowRun_passed_out_of_sight)) : NULL;
     if (passed == NULL) {
         Py_XDECREF(made);
         return NULL;
@@ -157,7 +157,7 @@ PyObject *native_out_of_sight_tag(PyObject *self, PyObject *const *given, Py_ssi
     return tag;
 }
 
-/* --- what an object holds that does not tell it -------------------------------------------------- */
+/* --- objects with unknown contents ------------------------------------------------------------ */
 
 typedef struct {
     PyObject *holder;
@@ -211,14 +211,14 @@ PyObject *native_note_referents(PyObject *self, PyObject *const *given, Py_ssize
     return hold_out_of_sight(given[0]) ? Py_NewRef(Py_None) : NULL;
 }
 
-/* --- what an operation may have changed ---------------------------------------------------------- */
+/* --- what an operation may have changed ------------------------------------------------------- */
 
 typedef struct {
     PyObject *operation, *operands;
     int depth;
 } Rereading;
 
-/* Reads an object anew if it no longer holds what its shadow says. */
+/* Synchronises an object with its shadow. */
 static bool reread_thing(PyObject *thing, const Rereading *how, PyObject *selects)
 {
     PyObject *shadow = shadow_of(thing);
@@ -228,7 +228,8 @@ static bool reread_thing(PyObject *thing, const Rereading *how, PyObject *select
     PyObject *given[] = {thing, SLOT(how->operation, Operation_site),
                          SLOT(how->operation, Operation_control), how->operands, selects};
     PyObject *done =
-        PyErr_Occurred() ? NULL : PyObject_Vectorcall(python_helpers[H_synchronise], given, 5, NULL);
+        PyErr_Occurred() ? NULL
+            : PyObject_Vectorcall(python_helpers[H_synchronise], given, 5, NULL);
     Py_XDECREF(done);
     return done != NULL;
 }

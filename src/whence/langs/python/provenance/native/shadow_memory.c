@@ -1,8 +1,8 @@
-/* What objects hold: shadows.py. */
+/* The shadows of objects: shadow_memory.py. */
 
 #include "tagging.h"
 
-/* A blank shadow, in place of any other; borrowed, from the run. */
+/* A new shadow that replaces any other; borrowed from the run. */
 PyObject *new_shadow(PyObject *thing)
 {
     PyTypeObject *type = (PyTypeObject *)the_Shadow;
@@ -22,7 +22,8 @@ PyObject *new_shadow(PyObject *thing)
     SLOT(made, Shadow_again) = Py_NewRef(empty_tuple);
     bool good = SLOT(made, Shadow_keys) && SLOT(made, Shadow_attributes) &&
                 SLOT(made, Shadow_attribute_values) && SLOT(made, Shadow_address) &&
-                PyDict_SetItem(SLOT(the_RUN, ShadowRun_shadows), SLOT(made, Shadow_address), made) == 0;
+                PyDict_SetItem(SLOT(the_RUN, ShadowRun_shadows), SLOT(made, Shadow_address),
+                               made) == 0;
     Py_DECREF(made);
     return good ? made : NULL;
 }
@@ -42,7 +43,7 @@ bool keep_alive(PyObject *thing)
     return good;
 }
 
-/* kinds.found_in: what a class or one of its bases defines under a name. */
+/* What a class or one of its bases defines under a name. */
 PyObject *native_class_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -58,7 +59,7 @@ PyObject *native_class_attribute(PyObject *self, PyObject *const *given, Py_ssiz
 PyObject *instance_dict(PyObject *thing)
 {
     if (class_lookup(Py_TYPE(thing), name_dict) == NULL) {
-        return NULL; /* found out without an exception, which takes its time to be made */
+        return NULL; /* without an exception, which would be slow */
     }
     PyObject *dict = PyObject_GenericGetAttr(thing, name_dict);
     if (dict == NULL && (PyErr_ExceptionMatches(PyExc_AttributeError) ||
@@ -68,7 +69,7 @@ PyObject *instance_dict(PyObject *thing)
     return dict;
 }
 
-/* All parts of an object with their tags, as long as `visit` says that all is well. */
+/* All parts of an object with their tags, until `visit` returns false. */
 bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with)
 {
     PyObject *items = SLOT(shadow, Shadow_items), *values = SLOT(shadow, Shadow_values);
@@ -94,13 +95,13 @@ bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), 
     return good;
 }
 
-/* Having read which places an object has, now; a new reference. */
+/* The tag of having read the shape of an object now; a new reference. */
 static PyObject *read_shape(PyObject *address, PyObject *shaped)
 {
     return TAG_WITH(WHOLE, zero, Py_None, now(), address, shaped);
 }
 
-/* operations._shape_of, of what is no generator and goes over nothing; a new reference. */
+/* The shape of an object that is neither a generator nor an iterator; a new reference. */
 static PyObject *shape_by_shadow(PyObject *thing)
 {
     PyObject *shadow = shadow_of(thing);
@@ -120,7 +121,7 @@ static PyObject *shape_by_shadow(PyObject *thing)
     return made;
 }
 
-/* The tag of which places an object has; a new reference. */
+/* The tag of an object's shape; a new reference. */
 PyObject *shape_of(PyObject *thing)
 {
     PyObject *found, *end, *made;
@@ -134,7 +135,8 @@ PyObject *shape_of(PyObject *thing)
     else {
         found = PyErr_Occurred() ? NULL : shape_by_shadow(thing);
     }
-    if (found == NULL || (end = by_address(SLOT(the_RUN, ShadowRun_iteration_ends), thing)) == NULL) {
+    if (found == NULL ||
+        (end = by_address(SLOT(the_RUN, ShadowRun_iteration_ends), thing)) == NULL) {
         if (PyErr_Occurred()) {
             Py_CLEAR(found);
         }
@@ -216,9 +218,9 @@ PyObject *native_part_tag(PyObject *self, PyObject *const *given, Py_ssize_t cou
                 tuple_items(needs), PyTuple_GET_SIZE(needs));
 }
 
-/* --- whether an object holds what its shadow says ------------------------------------------------ */
+/* --- whether an object holds what its shadow says --------------------------------------------- */
 
-/* 1: it does, 0: it does not, -1: the twin finds out. */
+/* 1: it does, 0: it does not, -1: Python finds out. */
 static int has_same_items(PyObject *thing, PyObject *values)
 {
     if (PyList_CheckExact(thing) || PyTuple_CheckExact(thing)) {
@@ -283,7 +285,7 @@ static int has_same_attributes(PyObject *thing, PyObject *known)
     return same > 0 ? count == PyDict_GET_SIZE(known) : same;
 }
 
-/* Whether an object holds what its shadow says; -1: the twin finds out. */
+/* Whether an object holds what its shadow says; -1: Python finds out. */
 int shadow_matches(PyObject *shadow)
 {
     PyObject *thing = SLOT(shadow, Shadow_object);

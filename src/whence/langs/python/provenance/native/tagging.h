@@ -52,17 +52,20 @@ enum TagField {
 };
 
 /* The functions that have a native version, and the Python functions that these call. */
-#define NATIVE_FUNCTIONS(X)                                                                                   \
-    X(constant) X(join_branches) X(load_global) X(augment) X(unary) X(test) X(test_and_note) X(select) X(attribute)             \
-    X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate) X(unpack) X(run_out_of_sight) X(shape_tag)           \
-    X(deep_tags) X(tags_by_identity) X(note_held) X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects) X(outcome_tag)    \
-    X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control) X(out_of_sight_tag) X(resynchronise)             \
-    X(note_referents) X(identify_arguments) X(shadow_sequence) X(make_list) X(make_tuple) X(class_attribute)       \
-    X(prepare_call) X(bind_arguments) X(finish_call) X(enter_function) X(return_value) X(leave_function)
-#define PYTHON_HELPERS(X)                                                                                 \
-    X(note_failure) X(read_attribute) X(read_item) X(attribute_written) X(store_attribute)           \
-    X(item_tag) X(finish_function) X(nearest_activation) X(reachable_roots) X(note_end) X(yielded_tag) X(iterator_of)     \
-    X(out_of_sight_result) X(synchronise) X(changed_in_frame) X(finish_out_of_sight)
+#define NATIVE_FUNCTIONS(X)                                                                        \
+    X(constant) X(join_branches) X(load_global) X(augment) X(unary) X(test) X(test_and_note)       \
+    X(select) X(attribute) X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate)           \
+    X(unpack) X(run_out_of_sight) X(shape_tag) X(deep_tags) X(tags_by_identity) X(note_held)       \
+    X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects) X(outcome_tag)   \
+    X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control)                  \
+    X(out_of_sight_tag) X(resynchronise) X(note_referents) X(identify_arguments)                   \
+    X(shadow_sequence) X(make_list) X(make_tuple) X(class_attribute) X(prepare_call)               \
+    X(bind_arguments) X(finish_call) X(enter_function) X(return_value) X(leave_function)
+#define PYTHON_HELPERS(X)                                                                          \
+    X(note_failure) X(read_attribute) X(read_item) X(attribute_written) X(store_attribute)         \
+    X(item_tag) X(finish_function) X(nearest_activation) X(reachable_roots) X(note_end)            \
+    X(yielded_tag) X(iterator_of) X(out_of_sight_result) X(synchronise) X(changed_in_frame)        \
+    X(finish_out_of_sight)
 
 #define AS_FUNCTION_INDEX(name) F_##name,
 #define AS_HELPER_INDEX(name) H_##name,
@@ -71,30 +74,34 @@ enum { PYTHON_HELPERS(AS_HELPER_INDEX) HELPER_COUNT };
 
 /* The slots of the classes that are read and written here. */
 #define SLOTS(X)                                                                                   \
-    X(ShadowRun, time) X(ShadowRun, number) X(ShadowRun, shadows) X(ShadowRun, holder_addresses) X(ShadowRun, held_addresses) X(ShadowRun, frames)        \
-    X(ShadowRun, runs) X(ShadowRun, sources) X(ShadowRun, iteration_ends) X(ShadowRun, opaque_types) X(ShadowRun, stray_results) X(ShadowRun, passed_out_of_sight)          \
-    X(ShadowRun, on_outside) X(ShadowRun, on_enter) X(ShadowRun, on_leave) X(ShadowRun, activations) X(ShadowRun, root)          \
-    X(ShadowRun, modules) X(ShadowRun, kept_alive) X(ShadowRun, behind) X(ShadowRun, has_absorbed) X(ShadowRun, is_scanned)              \
-    X(ShadowRun, slots) X(ShadowRun, callback_history) X(ShadowRun, namespaces) X(ShadowRun, expressions) X(GeneratorRun, activation)        \
-    X(GeneratorRun, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)                    \
+    X(ShadowRun, time) X(ShadowRun, number) X(ShadowRun, shadows) X(ShadowRun, holder_addresses)   \
+    X(ShadowRun, held_addresses) X(ShadowRun, frames) X(ShadowRun, runs) X(ShadowRun, sources)     \
+    X(ShadowRun, iteration_ends) X(ShadowRun, opaque_types) X(ShadowRun, stray_results)            \
+    X(ShadowRun, passed_out_of_sight) X(ShadowRun, on_outside) X(ShadowRun, on_enter)              \
+    X(ShadowRun, on_leave) X(ShadowRun, activations) X(ShadowRun, root) X(ShadowRun, modules)      \
+    X(ShadowRun, kept_alive) X(ShadowRun, behind) X(ShadowRun, has_absorbed)                       \
+    X(ShadowRun, is_scanned) X(ShadowRun, slots) X(ShadowRun, callback_history)                    \
+    X(ShadowRun, namespaces) X(ShadowRun, expressions) X(GeneratorRun, activation)                 \
+    X(GeneratorRun, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)             \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
     X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \
-    X(Activation, number) X(Activation, operation) X(Activation, yielded) X(Activation, parent)       \
+    X(Activation, number) X(Activation, operation) X(Activation, yielded) X(Activation, parent)    \
     X(Activation, result) X(Activation, roots) X(Activation, sent) X(Activation, start)            \
     X(Activation, tests) X(Activation, value) X(Activation, values) X(Operation, activation)       \
     X(Operation, callbacks) X(Operation, control) X(Operation, expected) X(Operation, operands)    \
-    X(Operation, site) X(Operation, text) X(PendingCall, activation) X(PendingCall, arguments)             \
-    X(PendingCall, before) X(PendingCall, code) X(PendingCall, control) X(PendingCall, defined)                    \
-    X(PendingCall, function) X(PendingCall, keyword_tags) X(PendingCall, keywords) X(PendingCall, run)             \
-    X(PendingCall, site) X(PendingCall, starred) X(PendingCall, tag) X(PendingCall, tags) X(PendingCall, values)       \
-    X(ModelledCall, arguments) X(ModelledCall, before) X(PreparedCall, arguments) X(PreparedCall, before)          \
-    X(PreparedCall, called) X(PreparedCall, finish) X(PreparedCall, function) X(PreparedCall, in_sight)            \
-    X(PreparedCall, keywords) X(PreparedCall, operation) X(PreparedCall, tag) X(Shadow, address)               \
-    X(Shadow, again) X(Shadow, attribute_values) X(Shadow, attributes) X(Shadow, items)            \
-    X(Shadow, keys) X(Shadow, object) X(Shadow, read) X(Shadow, shape) X(Shadow, values)           \
-    X(FunctionInfo, free_names) X(FunctionInfo, global_names) X(FunctionInfo, is_stepped)          \
-    X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest) X(FunctionInfo, keyword_only)        \
-    X(FunctionInfo, positional) X(Site, is_guarded)
+    X(Operation, site) X(Operation, text) X(PendingCall, activation) X(PendingCall, arguments)     \
+    X(PendingCall, before) X(PendingCall, code) X(PendingCall, control) X(PendingCall, defined)    \
+    X(PendingCall, function) X(PendingCall, keyword_tags) X(PendingCall, keywords)                 \
+    X(PendingCall, run) X(PendingCall, site) X(PendingCall, starred) X(PendingCall, tag)           \
+    X(PendingCall, tags) X(PendingCall, values) X(ModelledCall, arguments)                         \
+    X(ModelledCall, before) X(PreparedCall, arguments) X(PreparedCall, before)                     \
+    X(PreparedCall, called) X(PreparedCall, finish) X(PreparedCall, function)                      \
+    X(PreparedCall, in_sight) X(PreparedCall, keywords) X(PreparedCall, operation)                 \
+    X(PreparedCall, tag) X(Shadow, address) X(Shadow, again) X(Shadow, attribute_values)           \
+    X(Shadow, attributes) X(Shadow, items) X(Shadow, keys) X(Shadow, object) X(Shadow, read)       \
+    X(Shadow, shape) X(Shadow, values) X(FunctionInfo, free_names) X(FunctionInfo, global_names)   \
+    X(FunctionInfo, is_stepped) X(FunctionInfo, has_named_rest) X(FunctionInfo, has_rest)          \
+    X(FunctionInfo, keyword_only) X(FunctionInfo, positional) X(Site, is_guarded)
 
 #define AS_OFFSET(class, slot) extern Py_ssize_t class##_##slot;
 SLOTS(AS_OFFSET)
@@ -102,10 +109,10 @@ SLOTS(AS_OFFSET)
 
 /* What `bind` is given: the run, the state of the threads, classes, tables. */
 #define BOUND_NAMES(X)                                                                             \
-    X(RUN) X(THREAD) X(Activation) X(Operation) X(PendingCall) X(ModelledCall) X(PreparedCall) X(Shadow)         \
-    X(ShadowRun) X(GeneratorRun) X(SequenceSource) X(FunctionInfo) X(Site) X(deque) X(FAILED) X(FUNCTIONS)      \
-    X(SITES) X(REWRITTEN_CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP) X(getenv) X(PROXY) X(MODELS)             \
-    X(METHOD_MODELS)
+    X(RUN) X(THREAD) X(Activation) X(Operation) X(PendingCall) X(ModelledCall) X(PreparedCall)     \
+    X(Shadow) X(ShadowRun) X(GeneratorRun) X(SequenceSource) X(FunctionInfo) X(Site) X(deque)      \
+    X(FAILED) X(FUNCTIONS) X(SITES) X(REWRITTEN_CODES) X(DEFAULTS) X(NO_KEYWORDS) X(GROUP)         \
+    X(getenv) X(PROXY) X(MODELS) X(METHOD_MODELS)
 #define AS_GLOBAL(name) extern PyObject *the_##name;
 BOUND_NAMES(AS_GLOBAL)
 
@@ -114,7 +121,8 @@ extern PyObject *python_helpers[HELPER_COUNT];
 extern PyObject *kinds[TAG_KIND_COUNT];
 extern PyObject *empty_tuple, *zero, *minus_one;
 extern PyObject *name_operation, *name_pending, *name_behind, *name_append, *name_frombytes;
-extern PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker, *name_note_dropped;
+extern PyObject *word_item, *word_attribute, *no_text, *name_dict, *name_note_maker,
+    *name_note_dropped;
 extern PyObject *builtin_len, *builtin_isinstance, *builtin_print;
 extern PyCFunction list_append;         /* the C function behind `[].append` */
 extern PyTypeObject *method_wrapper;    /* the type of `[].__len__` */
@@ -168,7 +176,7 @@ static inline bool is_shared(PyObject *value) /* shadows._SHARED */
 #define VALUE(pair) PyTuple_GET_ITEM(pair, 0)
 #define TAG(pair) PyTuple_GET_ITEM(pair, 1)
 
-/* --- tags ---------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 /* A tag in half the memory of a tuple; where there is C, all tags are such objects. */
 typedef struct {
@@ -305,7 +313,7 @@ static inline bool had_callbacks(const RunningOperation *running)
     return PyList_GET_SIZE(SLOT(running->operation, Operation_callbacks)) > 0;
 }
 
-/* --- what the files offer each other ------------------------------------------------------------ */
+/* --- what the files offer each other ---------------------------------------------------------- */
 
 /* tags.c */
 PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts, int count);
@@ -322,7 +330,8 @@ PyObject *instance_dict(PyObject *thing);
 bool each_part(PyObject *shadow, bool (*visit)(PyObject *, PyObject *, void *), void *with);
 PyObject *shape_of(PyObject *thing);
 bool note_holds(PyObject *holder, PyObject *value);
-PyObject *part_tag_of(PyObject *site, PyObject *control, PyObject *owner, PyObject *step, PyObject *value, PyObject *const *needs, Py_ssize_t count);
+PyObject *part_tag_of(PyObject *site, PyObject *control, PyObject *owner, PyObject *step,
+                      PyObject *value, PyObject *const *needs, Py_ssize_t count);
 int shadow_matches(PyObject *shadow);
 
 /* deep_tags.c */
@@ -336,10 +345,12 @@ int known_opaque(PyObject *thing);
 
 /* operations.c */
 PyObject *new_operation(PyObject *site, PyObject *control, PyObject *operands);
-bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control, PyObject *operands);
+bool begin_operation(RunningOperation *running, PyObject *site, PyObject *control,
+                     PyObject *operands);
 void report_error(int which, PyObject **given, Py_ssize_t count);
 bool end_operation(RunningOperation *running, bool failed);
-PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *needs, Py_ssize_t count);
+PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *needs,
+                         Py_ssize_t count);
 
 /* operators.c */
 bool note_change_target(PyObject *control, PyObject *tag);

@@ -6,7 +6,7 @@
 
 #include "tagging.h"
 
-static TagObject *dying; /* tags that nobody has any more, one behind the other */
+static TagObject *dying; /* dead tags that are still to be freed, as a list */
 static bool is_freeing;
 static Py_ssize_t alive;
 
@@ -14,7 +14,8 @@ PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const 
                    Py_ssize_t count)
 {
     long place = PyLong_AsLong(site);
-    TagObject *made = PyObject_Malloc(offsetof(TagObject, fields) + (size_t)(1 + count) * sizeof(PyObject *));
+    TagObject *made =
+        PyObject_Malloc(offsetof(TagObject, fields) + (size_t)(1 + count) * sizeof(PyObject *));
     if (made == NULL) {
         return PyErr_NoMemory();
     }
@@ -31,7 +32,7 @@ PyObject *tag_with(int kind, PyObject *site, PyObject *control, PyObject *const 
     return (PyObject *)made;
 }
 
-/* The same, of what stands in several places, one after the other. */
+/* The same from several arrays, one after the other. */
 PyObject *tag_of_parts(int kind, PyObject *site, PyObject *control, const Parts *parts,
                               int count)
 {
@@ -115,7 +116,7 @@ PyObject *receiver_tag(PyObject *tag)
     return Py_None;
 }
 
-/* A long chain of tags is freed one after the other, not one within the other. */
+/* Frees a long chain of tags in a loop, without recursion. */
 static void tag_free(PyObject *self)
 {
     TagObject *tag = (TagObject *)self;
@@ -290,7 +291,7 @@ PyTypeObject TagType = {
     .tp_as_mapping = &TAG_MAPPING,
 };
 
-/* How many such tags there are. */
+/* The number of tags that are alive. */
 PyObject *tag_count(PyObject *self, PyObject *nothing)
 {
     (void)self;

@@ -1,4 +1,4 @@
-/* What operands hold, by identity: shadows.by_identity and Candidates, calls.identified. */
+/* The tags of operands and their parts, by the identity of the values. */
 
 #include "tagging.h"
 
@@ -71,7 +71,7 @@ PyObject *native_tags_by_identity(PyObject *self, PyObject *const *given, Py_ssi
     return found;
 }
 
-/* --- one value ----------------------------------------------------------------------------------- */
+/* --- one value -------------------------------------------------------------------------------- */
 
 typedef struct {
     PyObject *value, *hits; /* the tags that it has among the operands, each once */
@@ -130,7 +130,8 @@ static PyObject *hits_among(PyObject *operands, PyObject *value)
     return hits;
 }
 
-/* Candidates.tag: where a value may come from; `made`: what all operands had a say in. */
+/* Candidates.tag: where a value may come from; `made` is the tag of what all operands influenced.
+ * */
 static PyObject *candidate_tag(PyObject *site, PyObject *control, PyObject *operands,
                                PyObject *made, PyObject *value)
 {
@@ -153,7 +154,7 @@ static PyObject *candidate_tag(PyObject *site, PyObject *control, PyObject *oper
     return tag;
 }
 
-/* What an operation was given and told; a new tuple. */
+/* The operands and callbacks of an operation; a new tuple. */
 PyObject *all_operands(PyObject *operation)
 {
     PyObject *operands = SLOT(operation, Operation_operands);
@@ -167,7 +168,7 @@ PyObject *all_operands(PyObject *operation)
     return all;
 }
 
-/* The tag of what all that is known of operands had a say in. */
+/* The tag of what all operands and their parts influenced. */
 static PyObject *made_of_all(PyObject *site, PyObject *control, PyObject *operands)
 {
     PyObject *needs = native_deep_tags(NULL, &operands, 1);

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from whence.langs.python.provenance.runtime import attributes_and_items, tagged_operations
-from whence.langs.python.provenance.runtime.call_protocol import call_with_tags
+from whence.langs.python.provenance.runtime import attribute_access, tagged_operations
+from whence.langs.python.provenance.runtime.call_sites import call_with_tags
 from whence.langs.python.provenance.runtime.displays import (
     make_dict,
     make_list,
@@ -15,22 +15,24 @@ from whence.langs.python.provenance.runtime.displays import (
     make_tuple,
 )
 from whence.langs.python.provenance.runtime.iteration import (
-    IteratorSource,
-    SequenceSource,
     all_pairs,
     entry_pairs,
     iterate_pairs,
     iterator_of,
     next_pair,
+)
+from whence.langs.python.provenance.runtime.iterator_sources import (
+    IteratorSource,
+    SequenceSource,
     tuple_tag,
 )
 from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models
+from whence.langs.python.provenance.runtime.object_contents import set_elements
 from whence.langs.python.provenance.runtime.out_of_sight_calls import out_of_sight_tag
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
 from whence.langs.python.provenance.runtime.shadow_memory import (
     deep_tags,
     is_plain_key,
-    set_elements,
     shadow_set,
     synchronise,
 )
@@ -464,11 +466,11 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) not in {2, 3} or named or type(given[1][0]) is not str:
         return NotImplemented
     try:
-        value, tag = attributes_and_items.attribute(site, control, given[0], given[1][0])
+        value, tag = attribute_access.attribute(site, control, given[0], given[1][0])
     except AttributeError as error:
         if len(given) == 2:
             raise
-        absent = attributes_and_items.missing_attribute(site, control, given[0], given[1][0])
+        absent = attribute_access.missing_attribute(site, control, given[0], given[1][0])
         needs = (given[0][1], given[1][1], shape_tag(error), absent)
         return given[2][0], Tag((SEL, site, control, given[2][1], *needs))
     if tag is not None and tag.kind == BOUND:
@@ -480,8 +482,8 @@ def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
 def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 3 or named or type(given[1][0]) is not str:
         return NotImplemented
-    attributes_and_items.set_attribute(site, control, given[2], given[0], given[1][0])
-    attributes_and_items.named_attribute(site, control, given[0], given[1])
+    attribute_access.set_attribute(site, control, given[2], given[0], given[1][0])
+    attribute_access.named_attribute(site, control, given[0], given[1])
     return None, Tag((CONST, site, control))
 
 
@@ -489,8 +491,8 @@ def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
 def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
-    attributes_and_items.delete_attribute(site, control, given[0], given[1][0])
-    attributes_and_items.named_attribute(site, control, given[0], given[1])
+    attribute_access.delete_attribute(site, control, given[0], given[1][0])
+    attribute_access.named_attribute(site, control, given[0], given[1])
     return None, Tag((CONST, site, control))
 
 
@@ -514,7 +516,5 @@ def _hasattr(site: int, control: Control, _: Pair, given: Arguments, named: Keyw
     if len(given) != 2 or named or type(given[1][0]) is not str:
         return NotImplemented
     value, operation = run_out_of_sight(site, control, given, hasattr, given[0][0], given[1][0])
-    read = attributes_and_items.missing_attribute(
-        site, control, given[0], given[1][0]
-    )  # or deleted
+    read = attribute_access.missing_attribute(site, control, given[0], given[1][0])  # or deleted
     return value, outcome_tag(operation, value, (given[1][1], read))

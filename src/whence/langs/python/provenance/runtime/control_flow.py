@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
-from whence.langs.python.provenance.runtime.call_protocol import call_with_tags, note_current_error
+from whence.langs.python.provenance.runtime.call_entry import note_current_error
+from whence.langs.python.provenance.runtime.call_sites import call_with_tags
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,

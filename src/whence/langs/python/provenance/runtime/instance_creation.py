@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from whence.langs.python.provenance.runtime.object_contents import stored_attributes
+from whence.langs.python.provenance.runtime.opaque_holders import note_held
 from whence.langs.python.provenance.runtime.out_of_sight_calls import (
     PreparedCall,
     count_operands,
@@ -21,11 +23,9 @@ from whence.langs.python.provenance.runtime.out_of_sight_calls import (
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation, PendingCall
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
-    note_held,
     shadow_for,
     shadow_of,
     shadow_sequence,
-    stored_attributes,
 )
 from whence.langs.python.provenance.runtime.type_inspection import class_attribute, stored_length
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, MaybeTag, Pair, Tag

@@ -1,35 +1,37 @@
-"""Loops: the values of an iterable, each with its tag.
-
-Iterators stay the program's own or the interpreter's. A *source* beside an iterator knows the tag
-of its last value.
-"""
+"""Loops: the values of an iterable, each with its tag and the control of its round."""
 
 from __future__ import annotations
 
 import gc
-import sys
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import groupby, islice
-from operator import length_hint
-from types import FunctionType, GeneratorType, MappingProxyType
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from itertools import groupby
+from types import GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance.runtime.displays import StarredArguments, make_list
+from whence.langs.python.provenance.runtime.iterator_sources import (
+    SOURCES,
+    DictView,
+    IteratorSource,
+    KeySource,
+    SequenceSource,
+    ViewSource,
+    entry_tag,
+    key_tag,
+    note_live_view,
+    sequence_item_tag,
+    source_of,
+)
 from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_may_hold
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     deep_tags,
-    is_opaque,
-    key_identity,
     new_shadow,
-    note_may_hold,
     part_tag,
     shadow_for,
     shadow_of,
-    shadow_sequence,
-    synchronise,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
     note_failure,
@@ -43,13 +45,9 @@ from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
     class_attribute,
     has_special_method,
-    is_iterable,
-    name_of,
-    stored_length,
 )
 from whence.langs.python.provenance.tags import (
     CTL,
-    EXC,
     LOAD,
     NEW,
     OP,
@@ -64,199 +62,12 @@ from whence.langs.python.provenance.tags import (
     with_control,
 )
 
-_NONE = object()
-_SIZES = ("__len__", "__length_hint__")
 _PLACES = IdentitySet(list.__iter__, tuple.__iter__)
 
 
-class _ByPlace:
-    """An iterable without `__iter__`, which is iterated by index."""
-
-    def __getitem__(self, place: int) -> None: ...
-
-
-_BY_PLACE = type(iter(_ByPlace()))
-"""The iterator over such a thing, which asks that for its length."""
-_COUNTED = IdentitySet(list, tuple, dict)
 _KEYS = IdentitySet(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
 Step = tuple[str, Any]
-
-
-class IteratorSource:
-    """Knows the tag of the last value of an iterator."""
-
-    __slots__ = ("behind", "is_aimed", "iterator", "told")
-
-    is_told = False
-    """Whether what the program's own code tells the iterator decides what it gives, and when it
-    ends; if so, what it tells counts for all that comes later."""
-
-    def __init__(self, iterator: Any, *behind: Pair):
-        self.iterator = iterator
-        self.behind = behind
-        """What it goes over."""
-        self.told: list[Pair] = []
-        """What the program's own code told it for what it gave last."""
-        self.is_aimed = False
-        """Whether it is noted that somebody made it go on."""
-        RUN.sources[id(iterator)] = (iterator, self)
-
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        """The tag of the value that was just given."""
-        raise NotImplementedError
-
-
-SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
-"""For iterators over things of these types, by their addresses; others register here."""
-
-
-def source_of(iterator: Any) -> Any:
-    """The source of an iterator, or what a view is of."""
-    found = RUN.sources.get(id(iterator))
-    return found[1] if found is not None and found[0] is iterator else None
-
-
-class SequenceSource(IteratorSource):
-    """The source of an iterator over a list or tuple, forwards or backwards."""
-
-    __slots__ = ("is_backwards", "owner")
-
-    def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
-        super().__init__(iterator, owner)
-        self.owner = owner
-        self.is_backwards = backwards
-
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        left = length_hint(self.iterator)
-        index = left if self.is_backwards else stored_length(self.owner[0]) - left - 1
-        return sequence_item_tag(site, control, self.owner, index, value)
-
-
-class KeySource(IteratorSource):
-    """The source of an iterator over a dict or a set."""
-
-    def __init__(self, iterator: Any, owner: Pair):
-        super().__init__(iterator, owner)
-        self._owner = owner
-
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        return key_tag(site, control, self._owner, value)
-
-
-class ViewSource(IteratorSource):
-    """The source of an iterator over the values or items of a dict."""
-
-    def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
-        super().__init__(iterator, owner)
-        self._owner = owner
-        self._kind = kind
-        self._keys = keys
-        """Goes in step: in the same order, over the same dict."""
-
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        if self._kind == "items":
-            key, part = value
-            tags = key_tag(site, control, self._owner, key)
-            entry = entry_tag(site, control, self._owner, key, part)
-            return tuple_tag(site, control, value, (tags, entry))
-        key = next(self._keys, _NONE)
-        return entry_tag(site, control, self._owner, key, value)
-
-
-class DictView:
-    """The dict behind a view."""
-
-    def __init__(self, owner: Pair, kind: str):
-        self.owner = owner
-        self.behind = (owner,)
-        self.kind = kind
-
-
-class LiveView:
-    """The objects behind one that stores nothing itself and shows their current contents."""
-
-    def __init__(self, thing: Any, behind: tuple[Pair, ...]):
-        self.behind = behind
-        RUN.sources[id(thing)] = (thing, self)
-
-
-_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
-_VIEWS = [
-    view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
-]
-_WINDOWS = IdentitySet(
-    MappingProxyType, memoryview, *map(type, _VIEWS)
-)  # fmt: skip
-
-
-def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
-    """Note the objects behind a live view, if this is one."""
-    if type(thing) in _WINDOWS and source_of(thing) is None:
-        LiveView(thing, tuple(pair for pair in behind if pair[0] is not thing))
-
-
-def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...]) -> MaybeTag:
-    """The tag of a tuple that an iterator made from values with these tags."""
-    RUN.time += 1
-    shadow_sequence(value, [Tag((STORE, site, control, tag, RUN.time)) for tag in tags], None)
-    return Tag((NEW, site, control, None))
-
-
-@with_native
-def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> MaybeTag:
-    """The tag of an item of a sequence."""
-    thing, tag = owner
-    shadow = RUN.shadows.get(id(thing))
-    if shadow is None or type(shadow.items) is not list:
-        return part_tag(site, control, owner, ("item", index), value)
-    if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
-        synchronise(thing, site, control)
-        shadow = shadow_for(thing)
-        if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
-            return Candidates(site, control, (owner,)).tag(value)
-    return Tag(
-        (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, shadow.shape)
-    )
-
-
-def key_tag(site: int, control: Control, owner: Pair, key: Any) -> MaybeTag:
-    """The tag of a key of a dict, or of an element of a set."""
-    thing, tag = owner
-    shadow = shadow_of(thing)
-    if shadow is None or type(shadow.items) is not dict:
-        return part_tag(site, control, owner, ("key", key), key)
-    known = key_identity(key)
-    tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
-    return Tag((LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape))
-
-
-def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> MaybeTag:
-    """The tag of the value that a dict has for one of its keys."""
-    thing, tag = owner
-    shadow = shadow_of(thing)
-    if shadow is None or shadow.values is None:
-        return part_tag(site, control, owner, ("item", key), value)
-    known = key_identity(key)
-    if shadow.values.get(known, _NONE) is not value:
-        synchronise(thing, site, control)
-        shadow = shadow_for(thing)
-    if shadow.values is None or shadow.values.get(known, _NONE) is not value:
-        return part_tag(site, control, owner, ("item", key), value)
-    return Tag(
-        (
-            LOAD,
-            site,
-            control,
-            shadow.items[known],
-            RUN.time,
-            id(thing),
-            key,
-            tag,
-            shadow.shape,
-            shadow.keys.get(known),
-        )
-    )
 
 
 def iterator_of(site: int, control: Control, owner: Pair) -> Pair:
@@ -572,113 +383,3 @@ class _EachAwaited:
 def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
     """The values of `async for`, each with the control of its round."""
     return _EachAwaited(site, control, owner, dropped)
-
-
-# --- unpacking -----------------------------------------------------------------------------------
-
-
-def spread_starred(
-    site: int, control: Control, owner: Pair, asks_length: bool = True
-) -> StarredArguments:
-    """`*owner` in a display or call, which calls a program's `__len__`."""
-    kind = type(owner[0])
-    is_own = any(type(class_attribute(kind, method)) is FunctionType for method in _SIZES)
-    if asks_length and is_own:
-        iterator = iterator_of(site, control, owner)
-        run_out_of_sight(site, control, (owner,), length_hint, owner[0])
-        pairs = step_iterator(site, control, iterator, owner)
-    else:
-        pairs = iterate_pairs(site, control, owner)
-    made = StarredArguments(pairs)
-    made.shape = Tag((OP, site, control, owner[1], shape_tag(owner[0])))
-    return made
-
-
-def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> StarredArguments:
-    """The elements of a display or call of which some are starred."""
-    pairs: list[Pair] = []
-    shapes: list[MaybeTag] = []
-    for element in elements:
-        if type(element) is StarredArguments:
-            pairs += element
-            shapes.append(element.shape)
-        else:
-            pairs.append(element)
-    made = StarredArguments(pairs)
-    made.shape = Tag((OP, site, control, *shapes))
-    return made
-
-
-@with_native
-def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -> list[Pair]:
-    """`a, *b, c = owner`."""
-    thing = owner[0]
-    if not is_iterable(thing):
-        raise _failed(
-            site, control, owner,
-            TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),
-        )  # fmt: skip
-    pairs: list[Pair] = []
-    needed = count if starred < 0 else count - 1
-    given_out = (
-        iterate_pairs(site, control, owner) if starred < 0
-        else list_with_tags(site, control, owner, starred)
-    )  # fmt: skip
-    for given in given_out:
-        pairs.append(given)
-        if starred < 0 and len(pairs) > count:
-            raise _failed(site, control, owner, ValueError(_too_many(count, thing)))
-    if len(pairs) < needed:
-        least = "" if starred < 0 else "at least "
-        message = f"not enough values to unpack (expected {least}{needed}, got {len(pairs)})"
-        raise _failed(site, control, owner, ValueError(message))
-    if starred < 0:
-        return pairs
-    end = len(pairs) - (count - 1 - starred)
-    rest = make_list(site, control, pairs[starred:end], Tag((OP, site, control, owner[1],
-                     shape_tag(thing))))  # fmt: skip
-    return [*pairs[:starred], rest, *pairs[end:]]
-
-
-def list_with_tags(site: int, control: Control, owner: Pair, before: int = 0) -> Iterator[Pair]:
-    """The values of an iterable of which the interpreter makes a list, after the first `before`.
-    A program's class is asked for an iterator and a length then.
-    """
-    if type(owner[0]) is list or type(owner[0]) is tuple:
-        return iterate_pairs(site, control, owner)
-    return _listed(site, control, owner, iterator_of(site, control, owner), before)
-
-
-def _listed(
-    site: int, control: Control, owner: Pair, iterator: Pair, before: int
-) -> Iterator[Pair]:
-    pairs = step_iterator(site, control, iterator, owner)
-    is_own = type(class_attribute(type(iterator[0]), "__next__")) is FunctionType
-    if is_own or type(iterator[0]) is _BY_PLACE:
-        yield from islice(pairs, before)
-    if is_own:
-        pairs = iter(spread_starred(site, control, iterator))
-    elif type(iterator[0]) is _BY_PLACE:
-        run_out_of_sight(site, control, (owner,), length_hint, iterator[0])
-    yield from pairs
-
-
-def _too_many(count: int, thing: Any) -> str:
-    if sys.version_info >= (3, 14) and type(thing) in _COUNTED:
-        return f"too many values to unpack (expected {count}, got {len(thing)})"
-    return f"too many values to unpack (expected {count})"
-
-
-def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
-    new_shadow(error).shape = Tag((EXC, site, control, None, owner[1], shape_tag(owner[0])))
-    return error
-
-
-def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[Any]:
-    """The same at every level of a pattern."""
-    count, starred, below = steps
-    pairs = unpack(site, control, owner, count, starred)
-    return [
-        given if deeper is None else unpack_all(site, control, given, deeper)
-        for given, deeper in zip(pairs, below, strict=True)
-    ]

@@ -7,31 +7,25 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
 
-from whence.langs.python.provenance.runtime import attributes_and_items, tagged_operations
-from whence.langs.python.provenance.runtime.attributes_and_items import note_entry, sequence_shadow
+from whence.langs.python.provenance.runtime import item_access, tagged_operations
 from whence.langs.python.provenance.runtime.builtin_models import (
     copies_unseen,
     dict_entries,
     sorted_order,
 )
 from whence.langs.python.provenance.runtime.displays import make_dict, make_list
-from whence.langs.python.provenance.runtime.iteration import (
-    DictView,
-    advance_tag,
-    list_with_tags,
-    spread_starred,
-    yielded_tag,
-)
+from whence.langs.python.provenance.runtime.item_access import note_entry, sequence_shadow
+from whence.langs.python.provenance.runtime.iteration import advance_tag, yielded_tag
+from whence.langs.python.provenance.runtime.iterator_sources import DictView
 from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models_method
 from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_held
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     absorb,
-    is_opaque,
     is_plain_key,
     key_identity,
-    note_held,
     shadow_existing,
     shadow_for,
     shadow_of,
@@ -46,6 +40,7 @@ from whence.langs.python.provenance.runtime.tagged_operations import (
 )
 from whence.langs.python.provenance.runtime.text_pieces import concatenation_tag
 from whence.langs.python.provenance.runtime.type_inspection import is_iterable, stored_length
+from whence.langs.python.provenance.runtime.unpacking import list_with_tags, spread_starred
 from whence.langs.python.provenance.tags import (
     CONST,
     LOAD,
@@ -245,7 +240,7 @@ def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, A
     )
     if value is missing:
         return False, None, outcome_tag(operation, None, (owner[1], key[1], shape_tag(owner[0])))
-    return True, value, attributes_and_items.value_tag(operation, owner, key, value)
+    return True, value, item_access.value_tag(operation, owner, key, value)
 
 
 @models_method(dict, "get")
@@ -312,7 +307,7 @@ def _update(site: int, control: Control, owner: Pair, given: Arguments, named: K
     if len(given) > 1 or type(owner[0]) is not dict or not copies_unseen(given):
         return NotImplemented
     for key, value in dict_entries(site, control, given, named):
-        attributes_and_items.set_item(site, control, value, owner, key)
+        item_access.set_item(site, control, value, owner, key)
     if given and shadow_of(owner[0]) is not None:
         _reshape(site, control, owner, given[0][1], shape_tag(given[0][0]))
     return _nothing(site, control)

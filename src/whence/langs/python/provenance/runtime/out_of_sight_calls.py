@@ -17,8 +17,14 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.frame_variables import changed_in_frame
-from whence.langs.python.provenance.runtime.iteration import IteratorSource, note_live_view
+from whence.langs.python.provenance.runtime.iterator_sources import IteratorSource, note_live_view
 from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.opaque_holders import (
+    is_opaque,
+    note_held,
+    note_may_hold,
+    note_referents,
+)
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
@@ -26,10 +32,6 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     absorb,
     deep_tags,
     has_parts,
-    is_opaque,
-    note_held,
-    note_may_hold,
-    note_referents,
     shadow_existing,
     shadow_from_candidates,
     shadow_of,

@@ -11,30 +11,26 @@ program's own types are told apart by identity.
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections import deque
 from collections.abc import Iterable, Iterator
-from types import (
-    AsyncGeneratorType,
-    BuiltinFunctionType,
-    CoroutineType,
-    FunctionType,
-    GeneratorType,
-    MemberDescriptorType,
-    MethodType,
-    ModuleType,
-)
 from typing import Any
 
-from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.object_contents import (
+    SEQUENCE_TYPES,
+    SET_TYPES,
+    SHARED_TYPES,
+    instance_dict,
+    sequence_items,
+    set_elements,
+    stored_attributes,
+)
+from whence.langs.python.provenance.runtime.opaque_holders import (
+    is_opaque,
+    note_held,
+    note_may_hold,
+)
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import (
-    IdentitySet,
-    class_attribute,
-    class_namespace,
-    mro_of,
     stored_length,
 )
 from whence.langs.python.provenance.tags import (
@@ -54,20 +50,7 @@ from whence.langs.python.provenance.tags import (
     needs_of,
 )
 
-_SEQUENCES = (list, tuple, deque)
-_SETS = (set, frozenset)
-_CONTAINERS = (*_SEQUENCES, dict, *_SETS)
-_SHARED = (type, FunctionType, ModuleType, BuiltinFunctionType)
-_READ_THROUGH = IdentitySet(
-    *_CONTAINERS, *_SHARED, MethodType, BaseException, GeneratorType, CoroutineType,
-    AsyncGeneratorType, slice, *TEMPLATES,
-)  # fmt: skip
-_DISPLAYED = IdentitySet(list, tuple, dict)
 _BY_IDENTITY = object()
-_MODULE = type.__dict__["__module__"].__get__
-_TELLING = (*_CONTAINERS, *_SHARED)
-"""What tells itself what it holds, when that is stored, or is shared by all."""
-Slots = list[tuple[str, MemberDescriptorType]]
 _DEEP = 4
 
 
@@ -145,31 +128,6 @@ def has_parts(value: Any) -> bool:
 
 
 @with_native
-def is_opaque(thing: Any) -> bool:
-    """Whether code out of sight may keep things in an object where they cannot be read."""
-    kind = type(thing)
-    if kind in SCALARS:
-        return False
-    known = RUN.opaque_types.get(id(kind))
-    if known is None:
-        known = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
-    return known[1]
-
-
-def _hides(kind: type) -> bool:
-    order = mro_of(kind)
-    if any(base in _READ_THROUGH for base in order):
-        return False
-    return not all(is_program_class(base) for base in order[:-1])
-
-
-def is_program_class(kind: type) -> bool:
-    """Whether a class is one of the program's: its instances are what their attributes say."""
-    module = sys.modules.get(class_namespace(kind).get("__module__", ""))
-    return module is not None and id(module.__dict__) in RUN.namespaces
-
-
-@with_native
 def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
@@ -196,19 +154,6 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
                 pending.append(other)
 
 
-def note_may_hold(thing: Any, other: Any) -> None:
-    """Note that an object that hides what it holds may hold another one."""
-    RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
-
-
-@with_native
-def note_held(holder: Any, value: Any) -> None:
-    """Note that an object came to hold another: what reaches the one reaches the other."""
-    if type(value) not in SCALARS:
-        RUN.holder_addresses.append(id(holder))
-        RUN.held_addresses.append(id(value))
-
-
 @with_native
 def part_tag(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
@@ -220,104 +165,6 @@ def part_tag(
     RUN.kept_alive[id(thing)] = thing
     part = Tag((PART, site, control, tag, step))
     return Tag((LOAD, site, control, part, RUN.time, id(thing), step[1], tag, *needs))
-
-
-@with_native
-def note_referents(thing: Any) -> None:
-    """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
-
-    What has items or attributes tells itself what it holds, when that is stored.
-    """
-    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
-        return
-    shadow = RUN.shadows.get(id(thing))
-    if shadow is not None and shadow.attributes:
-        return
-    for referent in gc.get_referents(thing):
-        note_held(thing, referent)
-        if type(referent) in _DISPLAYED and id(referent) not in RUN.shadows:
-            for inner in gc.get_referents(referent):
-                note_held(referent, inner)
-
-
-_MOST = 200_000
-
-
-@with_native
-def scan_existing_objects(roots: Iterable[Any]) -> None:
-    """Note what holds what among objects that were there before anything was shadowed."""
-    pending = [root for root in roots if type(root) not in SCALARS]
-    seen = {id(thing) for thing in pending}
-    while pending:
-        thing = pending.pop()
-        for referent in gc.get_referents(thing):
-            if type(referent) in SCALARS or issubclass(type(referent), _SHARED):
-                continue
-            RUN.holder_addresses.append(id(thing))
-            RUN.held_addresses.append(id(referent))
-            if id(referent) not in seen:
-                if len(seen) > _MOST:
-                    RUN.is_scanned = False
-                    return
-                seen.add(id(referent))
-                RUN.kept_alive[id(referent)] = referent
-                pending.append(referent)
-
-
-# --- reading objects past their methods ----------------------------------------------------------
-
-
-def sequence_items(thing: Any) -> list[Any]:
-    """The items of a sequence."""
-    if issubclass(type(thing), list):
-        return list.__getitem__(thing, slice(None))
-    if issubclass(type(thing), tuple):
-        return list(tuple.__iter__(thing))
-    return list(deque.__iter__(thing))
-
-
-def set_elements(thing: Any) -> list[Any]:
-    """The elements of a set, or the keys of a dict."""
-    if issubclass(type(thing), dict):
-        return list(dict.__iter__(thing))
-    return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
-
-
-def instance_dict(thing: Any) -> Any:
-    """The dictionary of an object; None if it has none, which is found out without an exception,
-    where that can be."""
-    if class_attribute(type(thing), "__dict__") is None:
-        return None
-    try:
-        return object.__getattribute__(thing, "__dict__")
-    except (AttributeError, TypeError):
-        return None
-
-
-def stored_attributes(thing: Any) -> dict[str, Any]:
-    """What an instance holds in its dictionary and its slots."""
-    found = instance_dict(thing)
-    held_here = dict(found) if type(found) is dict else {}
-    for name, slot in _slots_of(type(thing)):
-        try:
-            held_here[name] = slot.__get__(thing)
-        except AttributeError:
-            continue
-    return held_here
-
-
-def _slots_of(kind: type) -> Slots:
-    order = mro_of(kind)
-    known = RUN.slots.get(id(kind))
-    if known is None or known[0] is not order:
-        found = [
-            (name, member)
-            for base in order
-            for name, member in class_namespace(base).items()
-            if type(member) is MemberDescriptorType and _MODULE(base) != "builtins"
-        ]
-        known = RUN.slots[id(kind)] = (order, found)
-    return known[1]
 
 
 # --- making shadows ------------------------------------------------------------------------------
@@ -370,7 +217,7 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
     def part(kind: str, key: Any) -> MaybeTag:
         return Tag((PART, site, control, tag, (kind, key)))
 
-    if issubclass(type(thing), _SEQUENCES):
+    if issubclass(type(thing), SEQUENCE_TYPES):
         count = len(sequence_items(thing))
         made = shadow_sequence(thing, [part("item", number) for number in range(count)], tag)
     elif issubclass(type(thing), dict):
@@ -378,7 +225,7 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
         made = shadow_mapping(
             thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag
         )
-    elif issubclass(type(thing), _SETS):
+    elif issubclass(type(thing), SET_TYPES):
         values = set_elements(thing)
         made = shadow_set(thing, [(value, part("key", value)) for value in values], tag)
     else:
@@ -415,7 +262,7 @@ class Candidates:
             return made
         hits = list({id(tag): tag for tag in found}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
-        shared = type(value) in SCALARS or issubclass(type(value), _SHARED)
+        shared = type(value) in SCALARS or issubclass(type(value), SHARED_TYPES)
         telling = not shared and not (type(value) is tuple and not value)
         if len(hits) == 1 and (telling or selects):
             return Tag((SEL, self.site, self.control, hits[0], made))
@@ -492,7 +339,7 @@ def _collect_space(value: Any, found: list[MaybeTag], seen: set[int], depth: int
     run = RUN.runs.get(id(value))
     if run is not None:
         found.append(run[1].position)
-    elif not issubclass(type(value), _SHARED):
+    elif not issubclass(type(value), SHARED_TYPES):
         space = shadow_of_dict(value)
         if space is not None:
             _collect(space.object, found, seen, depth)
@@ -519,16 +366,16 @@ def shadow_from_candidates(
         source = candidates.tag(value, selects=selects)
         return Tag((STORE, site, control, source, RUN.time))
 
-    if issubclass(type(thing), _SHARED):
+    if issubclass(type(thing), SHARED_TYPES):
         return False
     RUN.time += 1
     held_here = stored_attributes(thing)
-    if issubclass(type(thing), _SEQUENCES):
+    if issubclass(type(thing), SEQUENCE_TYPES):
         shadow_sequence(thing, [stored(item) for item in sequence_items(thing)], candidates.made)
     elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         shadow_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
-    elif issubclass(type(thing), _SETS):
+    elif issubclass(type(thing), SET_TYPES):
         values = set_elements(thing)
         shadow_set(thing, [(value, stored(value)) for value in values], candidates.made)
     elif held_here:
@@ -551,7 +398,7 @@ def shadow_from_candidates(
 def matches_object(shadow: Shadow) -> bool:
     """Whether an object holds what its shadow says."""
     thing = shadow.object
-    if issubclass(type(thing), _SEQUENCES):
+    if issubclass(type(thing), SEQUENCE_TYPES):
         if not _same(sequence_items(thing), shadow.values or ()):
             return False
     elif issubclass(type(thing), dict):
@@ -562,10 +409,10 @@ def matches_object(shadow: Shadow) -> bool:
             found = known.get(key_identity(key), _BY_IDENTITY)
             if found is not value:
                 return False
-    elif issubclass(type(thing), _SETS):
+    elif issubclass(type(thing), SET_TYPES):
         known = shadow.values
         return known is not None and len(known) == stored_length(thing)
-    if shadow.attributes and not issubclass(type(thing), _SHARED):
+    if shadow.attributes and not issubclass(type(thing), SHARED_TYPES):
         now = stored_attributes(thing)
         known = shadow.attribute_values
         return len(now) == len(known) and all(

@@ -16,15 +16,19 @@ from types import ModuleType
 from whence.langs.python.provenance import tags
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME
 from whence.langs.python.provenance.runtime import (
-    attributes_and_items,
+    attribute_access,
     builtin_models,
-    call_protocol,
+    call_entry,
+    call_sites,
     comprehension_results,
     control_flow,
     displays,
     frame_variables,
+    function_definitions,
     generators,
+    item_access,
     iteration,
+    iterator_sources,
     method_models,
     model_lookup,
     native_tagging,
@@ -33,6 +37,8 @@ from whence.langs.python.provenance.runtime import (
     shadow_memory,
     tagged_operations,
     template_strings,
+    unpacking,
+    variable_tags,
 )
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, ShadowRun
 from whence.langs.python.provenance.tags import Activation, GeneratorRun
@@ -40,32 +46,33 @@ from whence.langs.python.provenance.tags import Activation, GeneratorRun
 _PARTS = {
     tagged_operations: (
         "constant join_branches unary test test_and_note select short_circuit choose_branch "
-        "first_of last_of opaque_tag opaque_frame_tag imported_variable_tag load_global "
-        "store_global delete_global join_global load_cell store_cell"
+        "first_of last_of opaque_tag"
     ),
-    attributes_and_items: (
-        "attribute closure set_attribute delete_attribute subscript set_item delete_item"
+    variable_tags: (
+        "opaque_frame_tag imported_variable_tag load_global store_global delete_global "
+        "join_global load_cell store_cell"
     ),
+    attribute_access: "attribute closure set_attribute delete_attribute",
+    item_access: "subscript set_item delete_item",
     displays: "make_slice make_list make_tuple make_set format_value join_pieces",
-    iteration: (
-        "iterate iterate_async nest_control loop_end spread_starred spread_elements unpack "
-        "unpack_all"
-    ),
+    iteration: "iterate iterate_async nest_control loop_end",
+    unpacking: "spread_starred spread_elements unpack unpack_all",
     comprehension_results: (
         "display_dict test_condition condition_rounds list_comprehension set_comprehension "
         "dict_comprehension generator_expression yield_from_expression comprehension_here"
     ),
     method_models: "augment",
-    call_protocol: (
-        "define_function note_default define_lambda function_tag prepare_call finish_call "
-        "call_with_tags collect_keywords enter_function return_value raise_from leave_function "
-        "run_lambda enter_module leave_module NO_KEYWORDS"
+    function_definitions: "define_function note_default define_lambda function_tag",
+    call_sites: "prepare_call finish_call call_with_tags collect_keywords NO_KEYWORDS",
+    call_entry: (
+        "enter_function return_value raise_from leave_function run_lambda enter_module leave_module"
     ),
     template_strings: "template",
     generators: "yield_value resume_with delegate end_delegation awaitable await_result",
     control_flow: (
         "current_time back_in_call enter_handler exception_tag after_try raise_value "
-        "context_manager async_context_manager match_subject capture_tag end_match program_names"
+        "context_manager async_context_manager match_subject capture_tag end_match "
+        "program_names"
     ),
 }
 
@@ -164,14 +171,15 @@ class Switch:
 
 
 _NATIVE_NEEDS = {
-    call_protocol: (
-        "REWRITTEN_CODES DEFAULTS FAILED NO_KEYWORDS ModelledCall finish_function "
-        "nearest_activation reachable_roots"
-    ),
-    iteration: "GROUP SequenceSource note_end yielded_tag iterator_of",
+    function_definitions: "REWRITTEN_CODES DEFAULTS",
+    call_entry: "FAILED nearest_activation reachable_roots",
+    call_sites: "NO_KEYWORDS ModelledCall finish_function",
+    iteration: "GROUP note_end yielded_tag iterator_of",
+    iterator_sources: "SequenceSource",
     frame_variables: "PROXY changed_in_frame",
     tagged_operations: "note_failure",
-    attributes_and_items: "read_attribute read_item attribute_written store_attribute item_tag",
+    attribute_access: "read_attribute attribute_written store_attribute",
+    item_access: "read_item item_tag",
     out_of_sight_calls: "PreparedCall finish_out_of_sight out_of_sight_result",
     shadow_memory: "Shadow synchronise",
     run_state: "RUN THREAD Operation PendingCall",

@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from whence.langs.python.objects.template_types import TEMPLATES
-from whence.langs.python.provenance.runtime.iteration import (
+from whence.langs.python.provenance.runtime.iterator_sources import (
     SOURCES,
     IteratorSource,
     sequence_item_tag,
 )
+from whence.langs.python.provenance.runtime.opaque_holders import note_held
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
     new_shadow,
-    note_held,
     part_tag,
     shadow_of,
     shadow_sequence,

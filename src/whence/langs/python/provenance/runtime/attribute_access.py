@@ -1,0 +1,271 @@
+"""Reading, setting and deleting attributes."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.provenance.runtime.frame_variables import (
+    own_cells,
+    read_elsewhere,
+    set_cell,
+)
+from whence.langs.python.provenance.runtime.item_access import item_tag
+from whence.langs.python.provenance.runtime.iterator_sources import note_live_view
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.object_contents import instance_dict, stored_attributes
+from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_held
+from whence.langs.python.provenance.runtime.run_state import RUN, Operation
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    absorb,
+    deep_tags,
+    part_tag,
+    shadow_existing,
+    shadow_for,
+    shadow_of,
+    shadow_of_dict,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.tagged_operations import (
+    note_change_target,
+    note_failure,
+    outcome_tag,
+    run_out_of_sight,
+    shape_tag,
+)
+from whence.langs.python.provenance.runtime.template_strings import all_values
+from whence.langs.python.provenance.runtime.type_inspection import (
+    IdentitySet,
+    class_attribute,
+    class_namespace,
+    mro_of,
+)
+from whence.langs.python.provenance.runtime.variable_tags import (
+    delete_global,
+    load_global,
+    store_global,
+)
+from whence.langs.python.provenance.tags import (
+    BOUND,
+    CONST,
+    LOAD,
+    OP,
+    PART,
+    SCALARS,
+    STORE,
+    Control,
+    MaybeTag,
+    Pair,
+    Tag,
+)
+
+_NONE = object()
+_HELD_BY = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
+_FLAGS = type.__dict__["__flags__"].__get__
+_IMMUTABLE = 1 << 8
+"""The flag of classes that get no further attributes: those of the interpreter."""
+_PLAIN = IdentitySet(list, tuple, dict, set, frozenset, deque)
+
+
+_METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
+_ANNOTATED = (type, FunctionType)
+"""What works its annotations out when it is first asked for them (3.14)."""
+
+
+@with_native
+def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
+    """`owner.name`."""
+    thing, tag = owner
+    if type(thing) in SCALARS:
+        try:
+            return getattr(thing, name), Tag((BOUND, site, control, "", tag))
+        except AttributeError as error:
+            note_failure(Operation(site, control, (owner,)), error)
+            raise
+    value, operation = run_out_of_sight(site, control, (owner,), getattr, thing, name)
+    if type(value) is GeneratorType:
+        RUN.note_maker(value, control.activation)
+    return value, read_attribute(operation, owner, name, value)
+
+
+def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> MaybeTag:
+    """The tag of an attribute that was just read."""
+    site, control = operation.site, operation.control
+    thing, tag = owner
+    if operation.callbacks:
+        made = outcome_tag(operation, value, (tag,))
+        # What was worked out is kept there.
+        annotates = name == "__annotations__" and issubclass(type(thing), _ANNOTATED)
+        if annotates or stored_attributes(thing).get(name, _NONE) is value:
+            store_attribute(site, control, (value, made), owner, name)
+        elif is_opaque(thing):
+            absorb(thing, site, control, operation.callbacks)
+        return made
+    if issubclass(type(value), _METHODS) and not issubclass(type(thing), ModuleType):
+        fixed = "" if type(thing) in _PLAIN else name
+        return Tag((BOUND, site, control, fixed, tag))
+    note_live_view(value, (owner,))
+    found = read_elsewhere(site, control, owner, name)
+    return found if found is not None else _attribute_tag(site, control, owner, name, value)
+
+
+def closure(site: int, control: Control, owner: Pair) -> Pair:
+    """`owner.__closure__`, without the cells of tags."""
+    cells, tag = attribute(site, control, owner, "__closure__")
+    return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
+
+
+def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> MaybeTag:
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and name in shadow.attributes:
+        if shadow.attribute_values[name] is not value:
+            synchronise(thing, site, control)
+            shadow = shadow_for(thing)
+        if shadow.attribute_values.get(name, _NONE) is value:
+            needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
+            source = shadow.attributes[name]
+            return Tag((LOAD, site, control, source, RUN.time, id(thing), name, *needs))
+    space = shadow_of_dict(thing)
+    if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
+        return Tag(
+            (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
+        )
+    if issubclass(type(thing), ModuleType):
+        module = RUN.namespaces.get(id(thing.__dict__), -1)
+        return load_global(site, control, module, name, value)[1]
+    if issubclass(type(thing), tuple) and name in class_attribute(type(thing), "_fields", ()):
+        index = class_attribute(type(thing), "_fields").index(name)
+        return item_tag(site, control, owner, index, (), value)
+    is_class = issubclass(type(thing), type)
+    if not is_class and _own_attribute(thing, name) is value:
+        return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
+    # What stands nearer could have had it instead, and had not.
+    lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
+    for kind in mro_of(thing if is_class else type(thing)):
+        space = class_namespace(kind)
+        if name not in space:
+            if not _FLAGS(kind) & _IMMUTABLE:
+                lacking.append(missing_attribute(site, control, (kind, None), name))
+            continue
+        found = RUN.shadows.get(id(kind))
+        if found is not None and found.attribute_values.get(name, _NONE) is value:
+            source = found.attributes[name]
+        elif space[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (space[name], lacking))
+        else:
+            part = found.shape if found is not None else None
+            source = Tag((PART, site, control, part, ("attribute", name)))
+        return Tag((LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking))
+    return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
+
+
+def _own_attribute(thing: Any, name: str) -> Any:
+    """What an object's dictionary has under a name."""
+    found = instance_dict(thing)
+    return found.get(name, _NONE) if type(found) is dict else _NONE
+
+
+def _described(
+    site: int, control: Control, owner: Pair, name: str, value: Any,
+    described: tuple[Any, list[MaybeTag]],
+) -> MaybeTag:  # fmt: skip
+    """The tag of a value that a descriptor out of sight returned: it was computed, or the object
+    holds it.
+    """
+    descriptor, needs = described
+    if name == "values" and issubclass(type(owner[0]), TEMPLATES):
+        return all_values(site, control, owner, value)
+    if type(descriptor) in _HELD_BY:
+        return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
+    made = Tag((OP, site, control, *deep_tags((owner,)), *needs))
+    return Candidates(site, control, (owner,), made).tag(value)
+
+
+def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> None:
+    """Note that the program computed which attribute to set: it could have been another."""
+    if name[1] is not None and name[1][0] != CONST:
+        shadow = shadow_for(owner[0])
+        shadow.shape = Tag((OP, site, control, shadow.shape, name[1]))
+
+
+def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
+    """The tag of not finding an attribute: somebody could have set it."""
+    thing, tag = owner
+    RUN.kept_alive[id(thing)] = thing
+    return Tag((LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing)))
+
+
+@with_native
+def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """`owner.name = given`."""
+    _, operation = run_out_of_sight(
+        site, control, (owner, given), setattr, owner[0], name, given[0]
+    )
+    attribute_written(operation, given, owner, name)
+
+
+def attribute_written(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
+    """Compute the tags after an attribute was set."""
+    site, control = operation.site, operation.control
+    thing = owner[0]
+    note_change_target(control, owner[1])
+    if is_opaque(thing):
+        absorb(thing, site, control, (given, *operation.callbacks))
+    if operation.callbacks:
+        return  # a setter of the program's own, which has done what it does
+    store_attribute(site, control, given, owner, name)
+
+
+def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+    """Note that an attribute was set."""
+    thing = owner[0]
+    RUN.time += 1
+    if type(thing) is CellType:
+        set_cell(site, control, given, owner)
+        note_held(thing, given[0])
+        return
+    module = _module_of(thing)
+    if module is not None:
+        store_global(site, control, module, name, given)
+        return
+    if issubclass(type(thing), ModuleType):
+        shadow = RUN.modules[-id(thing)] = shadow_for(thing)
+    else:
+        shadow = shadow_of(thing) or shadow_existing(site, control, owner)
+    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
+    shadow.attribute_values[name] = given[0]
+    note_held(thing, given[0])
+
+
+def _module_of(thing: Any) -> int | None:
+    """The number of a module that is rewritten."""
+    return RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
+
+
+def delete_attribute(site: int, control: Control, owner: Pair, name: str) -> None:
+    """`del owner.name`."""
+    run_out_of_sight(site, control, (owner,), delattr, owner[0], name)
+    note_change_target(control, owner[1])
+    RUN.time += 1
+    module = _module_of(owner[0])
+    if module is not None:
+        delete_global(site, control, module, name)
+        return
+    shadow = shadow_for(owner[0])
+    shadow.attributes.pop(name, None)
+    shadow.attribute_values.pop(name, None)
+    shadow.shape = Tag((OP, site, control, shadow.shape, owner[1]))

@@ -1,0 +1,209 @@
+"""Sources: what is known of iterators and views.
+
+Iterators stay the program's own or the interpreter's. A source beside one knows the tag of its last
+value.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from operator import length_hint
+from types import MappingProxyType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_memory import (
+    Candidates,
+    key_identity,
+    part_tag,
+    shadow_for,
+    shadow_of,
+    shadow_sequence,
+    synchronise,
+)
+from whence.langs.python.provenance.runtime.type_inspection import IdentitySet, stored_length
+from whence.langs.python.provenance.tags import LOAD, NEW, STORE, Control, MaybeTag, Pair, Tag
+
+_NONE = object()
+
+
+class IteratorSource:
+    """Knows the tag of the last value of an iterator."""
+
+    __slots__ = ("behind", "is_aimed", "iterator", "told")
+
+    is_told = False
+    """Whether what the program's own code tells the iterator decides what it gives, and when it
+    ends; if so, what it tells counts for all that comes later."""
+
+    def __init__(self, iterator: Any, *behind: Pair):
+        self.iterator = iterator
+        self.behind = behind
+        """What it goes over."""
+        self.told: list[Pair] = []
+        """What the program's own code told it for what it gave last."""
+        self.is_aimed = False
+        """Whether it is noted that somebody made it go on."""
+        RUN.sources[id(iterator)] = (iterator, self)
+
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        """The tag of the value that was just given."""
+        raise NotImplementedError
+
+
+SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
+"""For iterators over things of these types, by their addresses; others register here."""
+
+
+def source_of(iterator: Any) -> Any:
+    """The source of an iterator, or what a view is of."""
+    found = RUN.sources.get(id(iterator))
+    return found[1] if found is not None and found[0] is iterator else None
+
+
+class SequenceSource(IteratorSource):
+    """The source of an iterator over a list or tuple, forwards or backwards."""
+
+    __slots__ = ("is_backwards", "owner")
+
+    def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
+        super().__init__(iterator, owner)
+        self.owner = owner
+        self.is_backwards = backwards
+
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        left = length_hint(self.iterator)
+        index = left if self.is_backwards else stored_length(self.owner[0]) - left - 1
+        return sequence_item_tag(site, control, self.owner, index, value)
+
+
+class KeySource(IteratorSource):
+    """The source of an iterator over a dict or a set."""
+
+    def __init__(self, iterator: Any, owner: Pair):
+        super().__init__(iterator, owner)
+        self._owner = owner
+
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        return key_tag(site, control, self._owner, value)
+
+
+class ViewSource(IteratorSource):
+    """The source of an iterator over the values or items of a dict."""
+
+    def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
+        super().__init__(iterator, owner)
+        self._owner = owner
+        self._kind = kind
+        self._keys = keys
+        """Goes in step: in the same order, over the same dict."""
+
+    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        if self._kind == "items":
+            key, part = value
+            tags = key_tag(site, control, self._owner, key)
+            entry = entry_tag(site, control, self._owner, key, part)
+            return tuple_tag(site, control, value, (tags, entry))
+        key = next(self._keys, _NONE)
+        return entry_tag(site, control, self._owner, key, value)
+
+
+class DictView:
+    """The dict behind a view."""
+
+    def __init__(self, owner: Pair, kind: str):
+        self.owner = owner
+        self.behind = (owner,)
+        self.kind = kind
+
+
+class LiveView:
+    """The objects behind one that stores nothing itself and shows their current contents."""
+
+    def __init__(self, thing: Any, behind: tuple[Pair, ...]):
+        self.behind = behind
+        RUN.sources[id(thing)] = (thing, self)
+
+
+_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+
+
+_VIEWS = [
+    view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
+]
+
+
+_WINDOWS = IdentitySet(
+    MappingProxyType, memoryview, *map(type, _VIEWS)
+)  # fmt: skip
+
+
+def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
+    """Note the objects behind a live view, if this is one."""
+    if type(thing) in _WINDOWS and source_of(thing) is None:
+        LiveView(thing, tuple(pair for pair in behind if pair[0] is not thing))
+
+
+def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...]) -> MaybeTag:
+    """The tag of a tuple that an iterator made from values with these tags."""
+    RUN.time += 1
+    shadow_sequence(value, [Tag((STORE, site, control, tag, RUN.time)) for tag in tags], None)
+    return Tag((NEW, site, control, None))
+
+
+@with_native
+def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> MaybeTag:
+    """The tag of an item of a sequence."""
+    thing, tag = owner
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is None or type(shadow.items) is not list:
+        return part_tag(site, control, owner, ("item", index), value)
+    if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+        if not 0 <= index < len(shadow.values) or shadow.values[index] is not value:
+            return Candidates(site, control, (owner,)).tag(value)
+    return Tag(
+        (LOAD, site, control, shadow.items[index], RUN.time, id(thing), index, tag, shadow.shape)
+    )
+
+
+def key_tag(site: int, control: Control, owner: Pair, key: Any) -> MaybeTag:
+    """The tag of a key of a dict, or of an element of a set."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or type(shadow.items) is not dict:
+        return part_tag(site, control, owner, ("key", key), key)
+    known = key_identity(key)
+    tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
+    return Tag((LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape))
+
+
+def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> MaybeTag:
+    """The tag of the value that a dict has for one of its keys."""
+    thing, tag = owner
+    shadow = shadow_of(thing)
+    if shadow is None or shadow.values is None:
+        return part_tag(site, control, owner, ("item", key), value)
+    known = key_identity(key)
+    if shadow.values.get(known, _NONE) is not value:
+        synchronise(thing, site, control)
+        shadow = shadow_for(thing)
+    if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+        return part_tag(site, control, owner, ("item", key), value)
+    return Tag(
+        (
+            LOAD,
+            site,
+            control,
+            shadow.items[known],
+            RUN.time,
+            id(thing),
+            key,
+            tag,
+            shadow.shape,
+            shadow.keys.get(known),
+        )
+    )

@@ -1,0 +1,81 @@
+"""Reads what objects hold past the methods that the program overrides."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.type_inspection import (
+    class_attribute,
+    class_namespace,
+    mro_of,
+)
+
+SEQUENCE_TYPES = (list, tuple, deque)
+
+
+SET_TYPES = (set, frozenset)
+
+
+SHARED_TYPES = (type, FunctionType, ModuleType, BuiltinFunctionType)
+
+
+_MODULE = type.__dict__["__module__"].__get__
+
+
+Slots = list[tuple[str, MemberDescriptorType]]
+
+
+def sequence_items(thing: Any) -> list[Any]:
+    """The items of a sequence."""
+    if issubclass(type(thing), list):
+        return list.__getitem__(thing, slice(None))
+    if issubclass(type(thing), tuple):
+        return list(tuple.__iter__(thing))
+    return list(deque.__iter__(thing))
+
+
+def set_elements(thing: Any) -> list[Any]:
+    """The elements of a set, or the keys of a dict."""
+    if issubclass(type(thing), dict):
+        return list(dict.__iter__(thing))
+    return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
+
+
+def instance_dict(thing: Any) -> Any:
+    """The dictionary of an object; None if it has none, which is found out without an exception,
+    where that can be."""
+    if class_attribute(type(thing), "__dict__") is None:
+        return None
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+
+
+def stored_attributes(thing: Any) -> dict[str, Any]:
+    """What an instance holds in its dictionary and its slots."""
+    found = instance_dict(thing)
+    held_here = dict(found) if type(found) is dict else {}
+    for name, slot in _slots_of(type(thing)):
+        try:
+            held_here[name] = slot.__get__(thing)
+        except AttributeError:
+            continue
+    return held_here
+
+
+def _slots_of(kind: type) -> Slots:
+    order = mro_of(kind)
+    known = RUN.slots.get(id(kind))
+    if known is None or known[0] is not order:
+        found = [
+            (name, member)
+            for base in order
+            for name, member in class_namespace(base).items()
+            if type(member) is MemberDescriptorType and _MODULE(base) != "builtins"
+        ]
+        known = RUN.slots[id(kind)] = (order, found)
+    return known[1]

@@ -1,0 +1,119 @@
+"""What holds what: which objects an object came to hold, and which may hold things out of sight."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, MethodType
+from typing import Any
+
+from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.object_contents import (
+    SEQUENCE_TYPES,
+    SET_TYPES,
+    SHARED_TYPES,
+)
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.type_inspection import (
+    IdentitySet,
+    class_namespace,
+    mro_of,
+)
+from whence.langs.python.provenance.tags import SCALARS
+
+_CONTAINERS = (*SEQUENCE_TYPES, dict, *SET_TYPES)
+
+
+_READ_THROUGH = IdentitySet(
+    *_CONTAINERS, *SHARED_TYPES, MethodType, BaseException, GeneratorType, CoroutineType,
+    AsyncGeneratorType, slice, *TEMPLATES,
+)  # fmt: skip
+
+
+_DISPLAYED = IdentitySet(list, tuple, dict)
+
+
+_TELLING = (*_CONTAINERS, *SHARED_TYPES)
+"""What tells itself what it holds, when that is stored, or is shared by all."""
+
+
+@with_native
+def is_opaque(thing: Any) -> bool:
+    """Whether code out of sight may keep things in an object where they cannot be read."""
+    kind = type(thing)
+    if kind in SCALARS:
+        return False
+    known = RUN.opaque_types.get(id(kind))
+    if known is None:
+        known = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
+    return known[1]
+
+
+def _hides(kind: type) -> bool:
+    order = mro_of(kind)
+    if any(base in _READ_THROUGH for base in order):
+        return False
+    return not all(is_program_class(base) for base in order[:-1])
+
+
+def is_program_class(kind: type) -> bool:
+    """Whether a class is one of the program's: its instances are what their attributes say."""
+    module = sys.modules.get(class_namespace(kind).get("__module__", ""))
+    return module is not None and id(module.__dict__) in RUN.namespaces
+
+
+def note_may_hold(thing: Any, other: Any) -> None:
+    """Note that an object that hides what it holds may hold another one."""
+    RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
+
+
+@with_native
+def note_held(holder: Any, value: Any) -> None:
+    """Note that an object came to hold another: what reaches the one reaches the other."""
+    if type(value) not in SCALARS:
+        RUN.holder_addresses.append(id(holder))
+        RUN.held_addresses.append(id(value))
+
+
+@with_native
+def note_referents(thing: Any) -> None:
+    """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
+
+    What has items or attributes tells itself what it holds, when that is stored.
+    """
+    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
+        return
+    shadow = RUN.shadows.get(id(thing))
+    if shadow is not None and shadow.attributes:
+        return
+    for referent in gc.get_referents(thing):
+        note_held(thing, referent)
+        if type(referent) in _DISPLAYED and id(referent) not in RUN.shadows:
+            for inner in gc.get_referents(referent):
+                note_held(referent, inner)
+
+
+_MOST = 200_000
+
+
+@with_native
+def scan_existing_objects(roots: Iterable[Any]) -> None:
+    """Note what holds what among objects that were there before anything was shadowed."""
+    pending = [root for root in roots if type(root) not in SCALARS]
+    seen = {id(thing) for thing in pending}
+    while pending:
+        thing = pending.pop()
+        for referent in gc.get_referents(thing):
+            if type(referent) in SCALARS or issubclass(type(referent), SHARED_TYPES):
+                continue
+            RUN.holder_addresses.append(id(thing))
+            RUN.held_addresses.append(id(referent))
+            if id(referent) not in seen:
+                if len(seen) > _MOST:
+                    RUN.is_scanned = False
+                    return
+                seen.add(id(referent))
+                RUN.kept_alive[id(referent)] = referent
+                pending.append(referent)

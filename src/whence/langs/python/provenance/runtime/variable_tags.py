@@ -1,0 +1,91 @@
+"""The tags of variables of modules, and of variables that several functions share."""
+
+from __future__ import annotations
+
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from whence.langs.python.provenance.runtime.native_tagging import with_native
+from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_memory import Shadow, deep_tags
+from whence.langs.python.provenance.runtime.tagged_operations import tags_in_frame
+from whence.langs.python.provenance.tags import LOAD, OP, PHI, STORE, Control, MaybeTag, Pair, Tag
+
+_NONE = object()
+
+
+def opaque_frame_tag(site: int, control: Control, *given: Pair) -> MaybeTag:
+    """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
+    found = (*deep_tags(given), *tags_in_frame(sys._getframe(1)))
+    tag = Tag((OP, site, control, *found, RUN.stray_results))
+    RUN.passed_out_of_sight = Tag((OP, site, control, tag, RUN.passed_out_of_sight))
+    return tag
+
+
+@with_native
+def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
+    """A variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is None or name not in shadow.attributes:
+        return value, imported_variable_tag(
+            site, control, name, value
+        )  # perhaps `from module import *`
+    if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
+        return value, Tag(
+            (
+                OP,
+                site,
+                control,
+                shadow.attributes[name],
+                RUN.passed_out_of_sight,
+                RUN.stray_results,
+            )
+        )
+    return value, Tag((LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name))
+
+
+def imported_variable_tag(site: int, control: Control, name: str, value: Any) -> MaybeTag:
+    """What a variable is in the module that it was imported from, if that is in sight."""
+    if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
+        return None
+    for number, module in RUN.modules.items():
+        if module.attribute_values.get(name, _NONE) is value:
+            return Tag((LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
+                    name))  # fmt: skip
+    return None
+
+
+def store_global(site: int, control: Control, module: int, name: str, given: Pair) -> Any:
+    """Note what a variable of a module becomes, and give it."""
+    shadow = RUN.modules.get(module)
+    if shadow is None:
+        shadow = RUN.modules[module] = Shadow(("module", module))
+    RUN.time += 1
+    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time))
+    shadow.attribute_values[name] = given[0]
+    return given[0]
+
+
+def delete_global(site: int, control: Control, module: int, name: str) -> None:
+    """Note that a variable of a module is gone: who misses it asks who did that."""
+    store_global(site, control, module, name, (_NONE, None))
+
+
+def join_global(site: int, control: Control, module: int, name: str, decided: Control) -> None:
+    """Where branches join that may have set a variable of a module."""
+    shadow = RUN.modules.get(module)
+    if shadow is not None and name in shadow.attributes:
+        before = shadow.attributes[name]
+        shadow.attributes[name] = Tag((PHI, site, control, before, decided))
+
+
+def load_cell(site: int, control: Control, cell: str, value: Any, tag: MaybeTag) -> Pair:
+    """A variable that more than one function sets."""
+    return value, Tag((LOAD, site, control, tag, RUN.time, ("cell", cell), None))
+
+
+def store_cell(site: int, control: Control, given: Pair) -> Pair:
+    """What such a variable is set to."""
+    RUN.time += 1
+    return given[0], Tag((STORE, site, control, given[1], RUN.time))
