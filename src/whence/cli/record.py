@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from whence.errors import UsageError
 from whence.langs.python.debuggee.launch import Kind, Target
@@ -31,7 +31,7 @@ def protected(words: Sequence[str]) -> list[str]:
     return [_PROTECTED if word == _DASHES else word for word in words]
 
 
-def configure(commands: Any) -> None:
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The subcommand's options."""
     command = commands.add_parser(
         "record",
@@ -66,7 +66,7 @@ def configure(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def add_program(group: Any) -> None:
+def add_program(group: argparse._ActionsContainer) -> None:
     """What `python` can be told to run."""
     group.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="script.py ARGS", help="a script to run"
@@ -79,7 +79,7 @@ def add_program(group: Any) -> None:
     )
 
 
-def add_options(trace: Any, choice: Any) -> None:
+def add_options(trace: argparse._ActionsContainer, choice: argparse._ActionsContainer) -> None:
     """What is recorded, and how much; `order_of` reads it."""
     _configure_trace(trace)
     _configure_choice(choice)
@@ -95,7 +95,7 @@ def _rules(options: argparse.Namespace) -> UserCodeRules:
     )
 
 
-def _configure_trace(group: Any) -> None:
+def _configure_trace(group: argparse._ActionsContainer) -> None:
     defaults = RecordOptions()
     group.add_argument(
         "--detail", choices=[detail.value for detail in Detail], default=defaults.detail.value,
@@ -104,37 +104,44 @@ def _configure_trace(group: Any) -> None:
     )  # fmt: skip
     group.add_argument(
         "--whole-values", action="store_true",
-        help="record values as they are, up to very large bounds, and not only their beginning: "
-        "slower, and the trace is larger",
+        help="record values in full, up to very large bounds, instead of only their beginning: "
+        "slower, with a larger trace",
     )  # fmt: skip
     group.add_argument(
         "--max-calls", type=_count, metavar="N",
-        help="after so many calls, further ones are only counted",
+        help="after this many calls, only count further ones",
     )  # fmt: skip
     group.add_argument(
         "--max-bytes", type=size, metavar="N", default=MAX_BYTES,
-        help="once the trace has so many bytes (K, M and G are understood), further calls are "
-        "only counted (default: 2G)",
+        help="once the trace has this many bytes (K, M and G are understood), only count "
+        "further calls (default: 2G)",
     )  # fmt: skip
     group.add_argument(
-        "--depth", type=_count, metavar="N", help="calls nested deeper than this are only counted"
+        "--depth",
+        type=_count,
+        metavar="N",
+        help="only count calls that are nested deeper than this",
     )
     group.add_argument(
         "--call-limit", type=_count, metavar="N",
-        help="stop the program after so many calls; those that it was in did not end",
+        help="stop the program after this many calls; the calls that were running count as not "
+        "ended",
     )  # fmt: skip
     group.add_argument(
-        "--depth-limit", type=_count, metavar="N", help="stop it when calls are nested deeper"
+        "--depth-limit",
+        type=_count,
+        metavar="N",
+        help="stop the program when calls are nested deeper than this",
     )
     group.add_argument(
         "--journal", action="store_true",
-        help="also keep what the program learns from the world (time, chance, files, processes, "
-        "the network), so that it can be run again as it was, changing nothing "
-        "(docs/running-again.md)",
+        help="also store what the program learns from the outside world (time, randomness, "
+        "files, processes, the network), so that it can run again in the same way without any "
+        "effect (docs/running-again.md)",
     )  # fmt: skip
     group.add_argument(
         "--children", action="store_true",
-        help="record the Python processes that the program starts too, each into a file beside "
+        help="also record the Python processes that the program starts, each to a file beside "
         "the trace",
     )  # fmt: skip
     group.add_argument(
@@ -144,10 +151,10 @@ def _configure_trace(group: Any) -> None:
     )  # fmt: skip
 
 
-def _configure_choice(group: Any) -> None:
+def _configure_choice(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--user-code", action="append", default=[], metavar="PACKAGE|PATH",
-        help="record this although it is installed or part of Python (may be repeated)",
+        help="record this code although it is installed or part of Python (may be repeated)",
     )  # fmt: skip
     group.add_argument(
         "--only", action="append", default=[], metavar="PATTERN",
@@ -160,8 +167,8 @@ def _configure_choice(group: Any) -> None:
 
     group.add_argument(
         "--filter", action="append", default=[], metavar="FUNCTION,…",
-        help="keep only calls of these functions (patterns; by default the first 100,000, see "
-        "--max-calls) and count all others",
+        help="record only calls of these functions (patterns; by default the first 100,000, "
+        "see --max-calls) and count all others",
     )  # fmt: skip
 
 

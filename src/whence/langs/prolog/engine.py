@@ -1,8 +1,8 @@
 """The swipl process: starting it, talking to it, ending it.
 
-Requests and what is told of them go over descriptors of their own, so that the program's input and
-output stay the program's. One request is answered at a time: lines of events, then `ok` or what
-went wrong. Nothing here knows what the lines mean.
+Requests and replies have pipes of their own, so that the program keeps its input and output. One
+request is answered at a time: lines of events, then `ok` or the error. Nothing here knows what the
+lines mean.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class EngineProblem(WhenceError):
 
 
 class TookTooLong(EngineProblem):
-    """It was ended, since what was asked of it took too long."""
+    """The process was ended because a request took too long."""
 
 
 def find_swipl() -> str:
-    """Where swipl is; an error that says how to get it where it is not."""
+    """The path of swipl; if it is not installed, an error that says how to install it."""
     found = shutil.which("swipl")
     if found is None:
         raise WhenceError(f"SWI-Prolog (swipl) is not installed, or not on the PATH: {INSTALL}")
@@ -95,11 +95,11 @@ class Engine:
         self.do(f"load_again({quoted(str(file.resolve()))})")
 
     def do(self, request: str) -> list[list[str]]:
-        """All that is told of a request, in fields."""
+        """The reply to a request, as lines of fields."""
         return list(self.stream(request))
 
     def stream(self, request: str) -> Iterator[list[str]]:
-        """What is told of a request, while it is being done."""
+        """The reply to a request, line by line while it is being carried out."""
         try:
             self._requests.write(request + ".\n")
             self._requests.flush()
@@ -121,13 +121,13 @@ class Engine:
         return self.do(f"{request}({list(numbers)})") if numbers else []
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing."""
+        """Kill the process at once."""
         self._process.kill()
         self._process.wait()
 
     @contextlib.contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """End it when what is asked of it takes longer: then it is a `TookTooLong`."""
+        """Kill the process, with `TookTooLong`, if requests in the block take longer."""
         over = threading.Event()
 
         def end() -> None:
@@ -146,7 +146,7 @@ class Engine:
             timer.cancel()
 
     def close(self) -> None:
-        """End it; a program that goes on all the same is killed."""
+        """End the process; a program that does not stop is killed."""
         for stream in (self._requests, self._events):
             with contextlib.suppress(OSError):  # it may have ended already
                 stream.close()
@@ -216,7 +216,7 @@ def quoted(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text of a line, with its escapes undone."""
+    """A field of a line without its escapes."""
     if "\\" not in text:
         return text
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text)

@@ -1,7 +1,7 @@
-"""How an event is known in every run: its predicate, the call, and what came of it.
+"""The stable equation of an event: its predicate, the call, and the outcome.
 
-A predicate of the module `user` is known by its file within the project. What depends on more than
-its arguments, and that a call was stopped, may come otherwise another time.
+A predicate of the module `user` is identified by its file within the project. An event has no
+stable equation if its outcome depends on more than its arguments, or if its call was stopped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whence.langs.prolog.traced_call import Left, Port, judged_terms
 
 
 class Equations:
-    """The events of one tree as they are known in every run."""
+    """The stable equations of one tree's events."""
 
     def __init__(self, source: EvaluationTree, project: Path) -> None:
         self._source = source
@@ -37,7 +37,7 @@ class Equations:
 
 
 def _why_not(source: EvaluationTree, left: Left) -> str:
-    """Why an event may come otherwise in another run; empty if it does not."""
+    """Why an event may differ in another run; empty if it cannot."""
     predicate = left.call.predicate
     if left.port is Port.STOPPED:
         return "when a call is stopped depends on the limits"

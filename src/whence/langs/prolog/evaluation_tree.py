@@ -29,9 +29,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.clause_text import source_between, source_of
-from whence.langs.prolog.engine import Engine, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Predicate
+from whence.langs.prolog.blamed_code import BlamedCode
+from whence.langs.prolog.engine import Engine, Engines, plain
+from whence.langs.prolog.events import GOAL
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.reruns import Reruns
 from whence.langs.prolog.trace_tree import TraceTree
@@ -46,7 +46,7 @@ from whence.langs.prolog.traced_call import (
     judged_terms,
     stopped_in,
 )
-from whence.model.call import Binding, Call, Function, Location, Outcome, OutcomeKind, Rule
+from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
 from whence.model.value import Value, atom, parse_path
 from whence.tree.build import Rows, link
 from whence.tree.column_tree import ColumnTree, assemble_tree
@@ -56,8 +56,6 @@ HANDLE = "handle"
 """The text of a term that only the process knows which has it: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
-_ADDED = "This clause was added while the program ran; what added it may be at fault."
-_EMPTY = "No clause of it was loaded."
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
     Port.FAIL: OutcomeKind.FAILED,
@@ -170,16 +168,11 @@ class EvaluationTree:
         self.trace = trace
         self._reruns = reruns
         self.terms = KeptTerms(engines)
-        self._names = names
-        self._goal = goal
+        self._code = BlamedCode(engines, trace, names, goal)
         self._nodes: list[Left] = []
         self._ids: dict[tuple[int, int], int] = {}
-        self._functions: dict[Function, int] = {}
-        self._rules: dict[Rule, int] = {}
-        self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
         self._texts: dict[int, str] = {}
         self._errors: dict[int, str] = {}
-        self._clauses: dict[Predicate, str] = {}
         self._digests: dict[int, tuple[str, int]] = {}
 
     def tree(self, root: Left, most: int = MOST_NODES) -> ColumnTree:
@@ -191,7 +184,7 @@ class EvaluationTree:
         left = self._nodes[detail]
         kind = _OUTCOMES[left.port]
         if left.port in (Port.FAIL, Port.FIRST) and function.location is not None:
-            rule = replace(rule, source=self._all_clauses(left.call))
+            rule = replace(rule, source=self._code.all_clauses(left.call))
         value = None
         if left.port is Port.RAISE and left.call.raised is not None:
             value = atom(self.error(left.call.raised))
@@ -291,7 +284,10 @@ class EvaluationTree:
             assert call.raised is not None
             return f"{goal} raised {self.error(call.raised)}"
         if left.port is Port.STOPPED:
-            return f"{goal} did not end{self._came_again(call)}"
+            waiting = stopped_in(call)
+            if waiting is None or waiting.repeats is None:
+                return f"{goal} did not end"
+            return f"{goal} did not end: it came to {self.texts([waiting.term])[0]} again"
         if left.port is Port.FIRST:
             *earlier, kept = self.texts([each.term for each in call.answers[: left.number + 1]])
             but = f", but {'; '.join(dict.fromkeys(earlier[:_ANSWERS_SHOWN]))}" if earlier else ""
@@ -302,12 +298,6 @@ class EvaluationTree:
         shown = "; ".join(dict.fromkeys(self.texts(terms[:_ANSWERS_SHOWN])))
         more = f"; … {len(terms) - _ANSWERS_SHOWN} more" if len(terms) > _ANSWERS_SHOWN else ""
         return f"{goal} has no answer but {shown}{more}"
-
-    def _came_again(self, call: TracedCall) -> str:
-        waiting = stopped_in(call)
-        if waiting is None or waiting.repeats is None:
-            return ""
-        return f": it came to {self.texts([waiting.term])[0]} again"
 
     def texts(self, terms: Sequence[int]) -> list[str]:
         """The texts of terms, from Prolog where they are not known yet."""
@@ -370,10 +360,10 @@ class EvaluationTree:
                     for nth, child in enumerate(children)
                 )
         self._judged(rows, lefts)
-        return assemble_tree(link(rows), list(self._functions), list(self._rules), self)
+        return assemble_tree(link(rows), self._code.functions, self._code.rules, self)
 
     def _row(self, rows: Rows, left: Left, node: int, parent: int, implicit: bool) -> None:
-        function, rule = self._code(left)
+        function, rule = self._code.numbers(left)
         rows.ids.append(node)
         rows.parents.append(parent)
         rows.functions.append(function)
@@ -403,70 +393,6 @@ class EvaluationTree:
             digest = hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest()
             rows.equations.append(int.from_bytes(digest, "little", signed=True))
             rows.efforts.append(min(sum(each[1] for each in known), 2**31 - 1))
-
-    # --- code ------------------------------------------------------------------------------------
-
-    def _code(self, left: Left) -> tuple[int, int]:
-        """The numbers of the function and the rule that an event is blamed on.
-
-        An answer is blamed on its clause; a failure on the predicate, which lacks one.
-        """
-        call = left.call
-        number = call.clause
-        if left.port in (Port.EXIT, Port.FAIL, Port.FIRST):
-            number = call.answers[left.number].clause if left.port is Port.EXIT else None
-        known = self._numbers.get((call.predicate, number))
-        if known is None:
-            function = self._function(call.predicate)
-            rule = self._rule(call.predicate, number, function)
-            known = (
-                self._functions.setdefault(function, len(self._functions)),
-                self._rules.setdefault(rule, len(self._rules)),
-            )
-            self._numbers[call.predicate, number] = known
-        return known
-
-    def _function(self, predicate: Predicate) -> Function:
-        if predicate.name == GOAL:
-            return Function("user:goal/1", "goal", "user")
-        return Function(
-            f"{predicate.module}:{predicate.indicator}",
-            predicate.indicator,
-            predicate.module,
-            self._location(predicate.file, predicate.line),
-            trusted=not predicate.is_user,
-        )
-
-    def _rule(self, predicate: Predicate, number: int | None, function: Function) -> Rule:
-        if predicate.name == GOAL:
-            return Rule("the goal", function.name, source=self._goal)
-        clause = self.trace.clause(number)
-        if clause is None:
-            is_empty = predicate.is_user and function.location is None
-            source = _EMPTY if is_empty else ""
-            return Rule(function.name, function.name, function.location, source)
-        if not clause.line:
-            return Rule(f"{function.name} clause #{clause.number}", function.name, source=_ADDED)
-        return Rule(
-            f"{function.name} clause {clause.nth}",
-            function.name,
-            self._location(clause.file, clause.line),
-            source_of(clause),
-        )
-
-    def _all_clauses(self, call: TracedCall) -> str:
-        """The text of a predicate from its first clause to its last, as far as there is room."""
-        predicate = call.predicate
-        if predicate not in self._clauses:
-            name = f"{quoted(predicate.module)}, {quoted(predicate.name)}, {predicate.arity}"
-            lines = self._engines.of(call.term).do(f"clause_lines({name})")
-            places = [int(line) for _, file, line in lines if plain(file) == predicate.file]
-            last = max(places, default=predicate.line)
-            self._clauses[predicate] = source_between(predicate.file, predicate.line, last)
-        return self._clauses[predicate]
-
-    def _location(self, file: str, line: int) -> Location | None:
-        return Location(self._names.get(file, file), line) if file and line else None
 
 
 def _term(left: Left) -> int:

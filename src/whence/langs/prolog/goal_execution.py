@@ -1,7 +1,7 @@
-"""A goal and its answers: running it, and the tree that explains what is wrong with them.
+"""Runs a goal, and builds the tree that explains a symptom of it.
 
-What is wrong is one of: an answer that should not be there, an answer that is missing, an exception
-that should not have been raised, that it did not end. Each has its own root in the evaluation tree.
+The symptom is a wrong answer, a missing answer, an exception, or that the goal did not end. Each
+has its own root in the evaluation tree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _LIMITS: dict[str, Callable[[RunLimits], str]] = {
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """A trace is many objects that stay; a third of the time would go into looking for cycles."""
+    """Turns the garbage collector off: a trace is many lasting objects, and a third of the time
+    would go into looking for cycles among them."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -47,7 +48,7 @@ def without_collector() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
-    """A program stops itself between two calls; one that does not come to that is ended."""
+    """Ends a program that does not reach the next call, where it would stop by itself."""
     if not seconds:
         yield
         return
@@ -103,7 +104,7 @@ class GoalExecution:
 
     @property
     def has_all_answers(self) -> bool:
-        """Whether no further answer was to be had."""
+        """Whether the goal has no further answer."""
         return self.run.exhausted
 
     @property
@@ -113,7 +114,7 @@ class GoalExecution:
 
     @property
     def stopped(self) -> str | None:
-        """The limit that it was stopped at, if it was."""
+        """The limit at which the goal was stopped, if it was."""
         return _LIMITS[self.run.stopped](self._limits) if self.run.stopped else None
 
     def wrong(self, number: int) -> ColumnTree:
@@ -175,7 +176,7 @@ class GoalExecution:
         return PrologProvenance(self.source, tree)
 
     def close(self) -> None:
-        """Do what a test does in the end, and end what was started to look into skipped calls."""
+        """Run the test's cleanup, and end the processes of re-runs."""
         if self._preparation is not None:
             for engine in self._engines:
                 with contextlib.suppress(EngineProblem):

@@ -1,7 +1,7 @@
-"""A program that is right as the oracle: the call atom is run in it, and what it says is compared.
+"""Judges calls by a reference program: runs the call there, and compares the answers.
 
-It runs in a process of its own (`side_process.py`); `judging.pl` compares. A call that does not
-come back is unknown.
+The reference runs in a process of its own (`side_process.py`); `judging.pl` compares. A call that
+does not return is unknown.
 """
 
 from __future__ import annotations

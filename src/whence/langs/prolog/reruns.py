@@ -1,9 +1,9 @@
-"""Looking into a call that was only skipped: it is run again, and has to come to the same.
+"""Traces a skipped call by running it again; its outcome has to be the same.
 
 A call whose answers depend on its arguments alone is made again as it was recorded. Any other
 depends on what was asserted, read or drawn before it; so the goal is run from its start, in another
-process with the program as it was loaded, and looked into when it comes to the same call. What then
-turns out otherwise cannot be had, and the message says what differs.
+process with the program as it was loaded, and traced when it reaches the same call. If the outcome
+differs, the call cannot be expanded, and the message says what differs.
 
 Terms of several processes are told apart by their numbers: each process numbers from its own start.
 """
@@ -67,7 +67,7 @@ class Reruns:
         """By the root of a trace: the call that it was made for, and the event that was skipped."""
 
     def reopened(self, left: Left, digests: Digests) -> Left:
-        """The event with what led to it. `CannotExpand` where it comes otherwise."""
+        """The event with the calls that led to it; `CannotExpand` if its outcome differs."""
         try:
             why = self._depends(left.call)
             again, call = self._from_the_start(left.call) if why else self._by_itself(left)

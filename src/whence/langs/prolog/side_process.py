@@ -1,7 +1,7 @@
-"""A program that is asked in a process of its own, beside the run that is debugged.
+"""A program in a process of its own, beside the run that is debugged.
 
-It reads nothing and prints nowhere. A request that does not come back ends the process; the next
-one finds the program loaded anew.
+It has no input and no output. A request that takes too long ends the process; the next request
+starts a new one with the program loaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SideProcess:
             self._engine.do(f"note_goal({quoted(goal)})")
 
     def asked(self, request: str) -> list[list[str]]:
-        """What is told of a request; `EngineProblem` where that takes too long."""
+        """The reply to a request; `EngineProblem` if it takes too long."""
         engine = self.engine()
         try:
             with engine.within(self._seconds):

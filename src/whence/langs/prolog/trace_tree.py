@@ -45,7 +45,11 @@ _WHOLE = (ConstructKind.OR, ConstructKind.NOT)
 
 
 class TraceTree:
-    """All calls of a run. `calls[0]` is the goal."""
+    """All calls of a run. `calls[0]` is the goal.
+
+    It has a method for each kind of event and one for each inference: they share one branch, so
+    they are one class, although a large one.
+    """
 
     def __init__(self, lines: Iterable[list[str]], run: Run) -> None:
         """Of what `events.read` understands; the tables and answers are put into `run`."""
