@@ -85,8 +85,7 @@ def _weaknesses(usable: list[Candidate]) -> Iterator[str]:
     else:
         yield "pure: who created a generator cannot be told on this Python;"
     yield "otherwise the call that first resumed it counts as its caller"
-    yield "pure: what a call printed is not recorded, and which call started a process only if"
-    yield "it was forked off"
+    yield "pure: which call started a process is known only if it was forked off"
 
 
 def _found(name: str) -> str:

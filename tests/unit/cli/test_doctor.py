@@ -55,7 +55,7 @@ def test_the_weaknesses_of_the_recorder_in_python_are_told(
     here(monkeypatch, NOT_BUILT, PURE)
     _, text = said(capsys)
     assert "who created a generator" in text
-    assert "what a call printed is not recorded" in text
+    assert "which call started a process is known only if it was forked off" in text
 
 
 def test_if_nothing_can_record_the_exit_code_says_so(
