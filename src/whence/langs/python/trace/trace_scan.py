@@ -16,6 +16,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ MAX_CALLS = 2**31 - 2**20
 NOWHERE = -1
 """The position of a record that is not there."""
 
-Buffer = bytes | bytearray | array[int]
+Buffer: TypeAlias = "bytes | bytearray | array[int]"  # not before 3.12 at run time
 
 _MOST_SHOWN = 300
 _MAX_EFFORT = 2**31 - 1
