@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.failed_asserts import AssertReader
@@ -31,8 +30,15 @@ from whence.langs.python.oracles.recipe_comparison import (
     compare_all,
     compare_equations,
 )
-from whence.langs.python.oracles.recipe_json import CannotEncode, spec
+from whence.langs.python.oracles.recipe_json import CannotEncode, encode_recipe
 from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equation_at
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CallDone,
+    CallRequest,
+    CheckDone,
+    CheckRequest,
+    NamedRecipes,
+)
 from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
@@ -123,7 +129,7 @@ class ContractOracle:
 
     # --- in the worker ---------------------------------------------------------------------------
 
-    def _place(self) -> tuple[Worker, str]:
+    def _next_worker(self) -> tuple[Worker, str]:
         if self._worker is None:
             self._worker = Worker(self._versions.own())
             self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
@@ -136,19 +142,18 @@ class ContractOracle:
         returned = outcome.kind is OutcomeKind.RETURNED and outcome.value is not None
         raised = outcome.kind is OutcomeKind.RAISED and outcome.value is not None
         ended = [outcome.value] if outcome.value is not None and (returned or raised) else []
-        worker, trace = self._place()
-        order = {
-            "do": "check",
-            "trace": trace,
-            "module": call.code.module,
-            "qualname": call.code.qualname,
-            "arguments": _specs(call.arguments.items()),
-            "after": _specs(after.items()),
-            "result": spec(ended[0]) if returned else None,
-            "raised": spec(ended[0]) if raised else None,
-        }
-        said = worker.call(order, self.limit)["found"]
-        if not said:
+        worker, trace = self._next_worker()
+        request = CheckRequest(
+            trace=trace,
+            module=call.code.module,
+            qualname=call.code.qualname,
+            arguments=_encode(call.arguments.items()),
+            after=_encode(after.items()),
+            result=encode_recipe(ended[0]) if returned else None,
+            raised=encode_recipe(ended[0]) if raised else None,
+        )
+        verdicts = worker.ask(request, CheckDone, self.limit).verdicts
+        if not verdicts:
             return None
         tree = open_trace(Path(trace))
         probe = RecipeSource(place_of(tree, 1)[0]).call_recipe(1)
@@ -156,9 +161,9 @@ class ContractOracle:
             return None
         # What it should not have been given comes before what it made of it.
         for verdict in ("inadmissible", "wrong", "right"):
-            for each, why in said:
-                if each == verdict:
-                    self.last = why
+            for candidate, reason in verdicts:
+                if candidate == verdict:
+                    self.last = reason
                     return _VERDICTS[verdict]
         return None
 
@@ -170,15 +175,17 @@ class ContractOracle:
         call = ours.call
         compared = set()
         for _ in range(2):
-            worker, trace = self._place()
-            order: dict[str, Any] = {
-                "do": "call", "declared": True, "module": call.code.module,
-                "qualname": call.code.qualname, "parameters": call.code.parameters, "free": (),
-                "flags": 0, "steps": 1, "line": None, "captured": [], "variables": [],
-                "arguments": _specs(call.arguments.items()), "trace": trace, "seed": self._calls,
-                "modules": [],
-            }  # fmt: skip
-            worker.call(order, self.limit)
+            worker, trace = self._next_worker()
+            request = CallRequest(
+                module=call.code.module,
+                qualname=call.code.qualname,
+                parameters=call.code.parameters,
+                arguments=_encode(call.arguments.items()),
+                trace=trace,
+                seed=self._calls,
+                is_spec=True,
+            )
+            worker.ask(request, CallDone, self.limit)
             theirs = equation_at_or_none(open_trace(Path(trace)), 1)
             if theirs is None:
                 return None
@@ -201,8 +208,8 @@ def equation_at_or_none(tree: ColumnTree, position: int) -> CallEquation | None:
         return None
 
 
-def _specs(recipes: Iterable[tuple[str, Recipe]]) -> list[list[Any]]:
-    return [[name, spec(recipe)] for name, recipe in recipes]
+def _encode(recipes: Iterable[tuple[str, Recipe]]) -> NamedRecipes:
+    return [(name, encode_recipe(recipe)) for name, recipe in recipes]
 
 
 def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) -> bool:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import filecmp
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,10 +29,9 @@ from whence.langs.python.oracles.recipe_comparison import (
 from whence.langs.python.oracles.worker.forked_versions import (
     BEFORE,
     ERRORS,
-    OWN,
-    REFERENCE,
     VARIABLE,
 )
+from whence.langs.python.oracles.worker.worker_protocol import Digests, ForkDone, ForkRequest
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
@@ -48,7 +46,7 @@ _SAME = Comparison(Match.SAME)
 
 
 class ForkAtCall:
-    """Makes calls of one recording in their place."""
+    """Compares calls of one recording by forking the re-run program where each begins."""
 
     def __init__(
         self, tree: ColumnTree, versions: VersionPair, folder: Path, limit: float, running: float
@@ -68,7 +66,7 @@ class ForkAtCall:
         self._calls = 0
         self._begins: dict[int, list[int]] = {}
         self._barred: tuple[int, str] | None = None
-        """Where a call begins that could not be come to, and why."""
+        """Where the first call begins that a re-run cannot reach, and why."""
         self._seconds = 0.0
 
     @property
@@ -81,7 +79,7 @@ class ForkAtCall:
         self._worker.close()
 
     def compare(self, position: int, ours: CallRecipe) -> Comparison:
-        """How what the versions leave behind compares."""
+        """How the effects of both versions compare."""
         obstacle = self._obstacle(position, ours)
         if obstacle:
             return Comparison(Match.UNKNOWN, obstacle)
@@ -92,7 +90,8 @@ class ForkAtCall:
         began = time.monotonic()
         trace = self._folder / f"place-{self._calls}.whence"
         try:
-            said = self._worker.call(self._order(begin, position, ours, trace), self._running)
+            request = self._request(begin, position, ours, trace)
+            done = self._worker.ask(request, ForkDone, self._running)
             again = RecipeSource(place_of(open_trace(trace), 1)[0]).call_recipe(1)
         except (WorkerFailed, WhenceError) as problem:
             if str(problem).startswith(BEFORE):
@@ -105,7 +104,7 @@ class ForkAtCall:
         if different:
             why = f"made again in its place it does not come to what was recorded ({different})"
             return Comparison(Match.UNKNOWN, why)
-        return compare_states(said[OWN], said[REFERENCE])
+        return compare_states(done.own, done.reference)
 
     def _obstacle(self, position: int, ours: CallRecipe) -> str:
         """Why it cannot be tried."""
@@ -121,40 +120,38 @@ class ForkAtCall:
             return "how the program was started was not recorded"
         return ours.disturbed
 
-    def _order(self, begin: int, position: int, ours: CallRecipe, trace: Path) -> dict[str, Any]:
+    def _request(self, begin: int, position: int, ours: CallRecipe, trace: Path) -> ForkRequest:
         own, code, outcome = self._own, ours.code, ours.outcome
-        file = code.file if code.is_text else self._versions.absolute(code.file)
         ended_itself = outcome.kind in (OutcomeKind.RETURNED, OutcomeKind.RAISED)
-        return {
-            "do": "in place",
-            "target": [own.kind, own.program, own.arguments],
-            "stdin": own.stdin if Path(own.stdin).exists() else "",
-            "repeatable": self._repeatable.get("hash_seed_by", ""),
-            "wanted": [
-                file,
-                code.first_line,
-                code.qualname,
-                code.line_table.hex(),
-                self._count(begin, position, ours),
-            ],
-            "files": self._different(),
-            "modules": ["__main__", *own.modules],
-            "flags": code.flags,
-            "steps": len(outcome.yielded) + ended_itself,
-            "limit": self._limit,
-            "trace": str(trace),
-        }
+        return ForkRequest(
+            kind=own.kind,
+            program=own.program,
+            arguments=own.arguments,
+            stdin=own.stdin if Path(own.stdin).exists() else "",
+            hash_seed_by=self._repeatable.get("hash_seed_by", ""),
+            file=code.file if code.is_text else self._versions.absolute(code.file),
+            first_line=code.first_line,
+            qualname=code.qualname,
+            line_table=code.line_table.hex(),
+            count=self._count(begin, position, ours),
+            files=self._different_files(),
+            modules=["__main__", *own.modules],
+            flags=code.flags,
+            steps=len(outcome.yielded) + ended_itself,
+            limit=self._limit,
+            trace=str(trace),
+        )
 
     def _count(self, begin: int, position: int, ours: CallRecipe) -> int:
-        """The how manieth call of its code it is, in the order in which they begin to run."""
+        """Which call of its code it is, counted from 1 in the order in which they begin."""
         tree = self._tree
         function = int(tree.columns.function[position])
         if function not in self._begins:
             numbers = tree.details[tree.columns.function == function]
             self._begins[function] = self._source.begins(np.sort(numbers), ours.code)
-        return sum(0 <= each <= begin for each in self._begins[function])
+        return sum(0 <= number <= begin for number in self._begins[function])
 
-    def _different(self) -> list[tuple[str, str]]:
+    def _different_files(self) -> list[tuple[str, str]]:
         """The files that are not the same, each with the one that stands in for it."""
         if self._files is None:
             pairs = (
@@ -169,16 +166,13 @@ class ForkAtCall:
         return self._files
 
 
-State = dict[str, list[str]]
-
-
-def compare_states(own: list[State], reference: list[State]) -> Comparison:
-    """What two versions left behind; each was tried once, or twice if they were not the same."""
+def compare_states(own: Sequence[Digests], reference: Sequence[Digests]) -> Comparison:
+    """Compare what both versions left behind. Each ran once, or twice if they differed."""
     names = dict.fromkeys(name for state in (*own, *reference) for name in state)
     return first_difference(_compared(name, own, reference) for name in names)
 
 
-def _compared(name: str, own: list[State], reference: list[State]) -> Comparison:
+def _compared(name: str, own: Sequence[Digests], reference: Sequence[Digests]) -> Comparison:
     ours, theirs = own[0].get(name), reference[0].get(name)
     unknown = "" if name.startswith(VARIABLE) else next(_unknown(ours, theirs), "")
     if ours == theirs:
@@ -196,5 +190,5 @@ def _compared(name: str, own: list[State], reference: list[State]) -> Comparison
     return Comparison(Match.DIFFERENT, f"{name} is another")
 
 
-def _unknown(*sides: list[str] | None) -> Iterator[str]:
+def _unknown(*sides: Sequence[str] | None) -> Iterator[str]:
     return (side[2] for side in sides if side is not None and side[2])

@@ -13,23 +13,34 @@ class CannotEncode(Exception):
     """What cannot be made again, and why."""
 
 
-def spec(recipe: r.Recipe) -> list[Any]:
+def encode_recipe(recipe: r.Recipe) -> list[Any]:
     """A recipe as JSON; `CannotEncode` if a part of it is unknown."""
     match recipe:
         case r.LiteralRecipe(value):
             return _literal(value)
         case r.ItemsRecipe(kind, items, label):
-            return ["items", kind, [spec(item) for item in items], label]
+            return ["items", kind, [encode_recipe(item) for item in items], label]
         case r.EntriesRecipe(entries, label):
-            return ["dict", [[spec(key), spec(value)] for key, value in entries], label]
+            return [
+                "dict",
+                [[encode_recipe(key), encode_recipe(value)] for key, value in entries],
+                label,
+            ]
         case r.BytearrayRecipe(content, label):
             return ["bytearray", content.hex(), label]
         case r.InstanceRecipe(of, state, label):
             return ["instance", of.module, of.qualname, _state(state), label]
         case r.ExtendedRecipe(of, content, state, label):
-            return ["extended", of.module, of.qualname, spec(content), _state(state), label]
+            return [
+                "extended",
+                of.module,
+                of.qualname,
+                encode_recipe(content),
+                _state(state),
+                label,
+            ]
         case r.ExceptionRecipe(of, args, state, label):
-            return ["raised", of.module, of.qualname, spec(args), _state(state), label]
+            return ["raised", of.module, of.qualname, encode_recipe(args), _state(state), label]
         case r.MemberRecipe(of, name, label):
             return ["member", of.module, of.qualname, name, label]
         case r.SummaryRecipe(of, text, label):
@@ -39,7 +50,7 @@ def spec(recipe: r.Recipe) -> list[Any]:
         case r.FunctionRecipe(name):
             return ["function", name.module, name.qualname]
         case r.MethodRecipe(qualname, owner, label):
-            return ["method", qualname, spec(owner), label]
+            return ["method", qualname, encode_recipe(owner), label]
         case r.ModuleRecipe(name):
             return ["module", name]
         case r.SharedRecipe(label):
@@ -51,7 +62,7 @@ def spec(recipe: r.Recipe) -> list[Any]:
 
 
 def _state(state: r.State) -> list[list[Any]]:
-    return [[name, spec(value)] for name, value in state]
+    return [[name, encode_recipe(value)] for name, value in state]
 
 
 def _literal(value: bool | int | float | complex | str | bytes | None) -> list[Any]:

@@ -51,6 +51,7 @@ from whence.langs.python.oracles.reference_runs import (
     compare_runs,
     equation_at,
 )
+from whence.langs.python.oracles.worker.worker_protocol import CallDone, CallRequest
 from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
@@ -438,18 +439,18 @@ class ReferenceOracle:
     def _made_again(self, source: Any, number: int, ours: CallEquation) -> tuple[Comparison, str]:
         """How the call compares when it is made by the reference."""
         try:
-            order, unsent = self._order(source, number, ours)
+            request, unsent = self._request(source, number, ours)
             own, other = self._workers
-            again = self._believed(own, order, ours, unsent)
-            theirs = self._equation(other, order, ours, unsent)
+            again = self._believed(own, request, ours, unsent)
+            theirs = self._equation(other, request, ours, unsent)
             compared = compare_equations(ours, theirs)
             unseen = hidden_changes(again, theirs) if compared.match is Match.SAME else []
             if unseen:
                 names = ", ".join(unseen[:3]).replace(":", ".")
                 raise _Final(f"it changes or reads {names}, which a recording does not show")
             for _ in range(1, REPEATED if compared.match is Match.DIFFERENT else 1):
-                self._believed(own, order, ours, unsent)
-                more = self._equation(other, order, ours, unsent)
+                self._believed(own, request, ours, unsent)
+                more = self._equation(other, request, ours, unsent)
                 if compare_equations(theirs, more).match is not Match.SAME:
                     raise _No("it does not always come to the same there")
             return compared, "made again by the reference"
@@ -461,21 +462,21 @@ class ReferenceOracle:
     def _believed(
         self,
         own: Worker,
-        order: dict[str, Any],
+        request: CallRequest,
         ours: CallEquation,
         unsent: dict[QualifiedName, Recipe],
     ) -> CallEquation:
         """The call as the own version made it again, if that is as it was."""
-        theirs = self._equation(own, order, ours, unsent)
+        theirs = self._equation(own, request, ours, unsent)
         again = compare_equations(ours, theirs)
         if again.match is not Match.SAME:
             raise _No(f"made again by its own version it does not come to the same ({again.why})")
         return theirs
 
-    def _order(
+    def _request(
         self, source: Any, number: int, ours: CallEquation
-    ) -> tuple[dict[str, Any], dict[QualifiedName, Recipe]]:
-        """What a worker has to be told, and the variables that it cannot be told."""
+    ) -> tuple[CallRequest, dict[QualifiedName, Recipe]]:
+        """The request to a worker, and the variables whose values cannot be sent."""
         try:
             return request_for_call(source, number, ours, self._workers[0].version.modules)
         except CannotRequest as problem:
@@ -484,7 +485,7 @@ class ReferenceOracle:
     def _equation(
         self,
         worker: Worker,
-        order: dict[str, Any],
+        request: CallRequest,
         ours: CallEquation,
         unsent: dict[QualifiedName, Recipe],
     ) -> CallEquation:
@@ -494,9 +495,8 @@ class ReferenceOracle:
         is_own = worker is self._workers[0]
         line = ours.call.code.first_line if is_own else None
         try:
-            said = worker.call(
-                {**order, "trace": str(output), "seed": self._calls, "line": line}, self.limit
-            )
+            numbered = replace(request, trace=str(output), seed=self._calls, line=line)
+            done = worker.ask(numbered, CallDone, self.limit)
             tree = open_trace(output)
             theirs = equation_at(tree, 1) if len(tree.columns) > 1 else None
         except (WorkerFailed, NotFullyRecorded, WhenceError) as problem:
@@ -506,8 +506,7 @@ class ReferenceOracle:
         if theirs is None or theirs.call.code.qualname != ours.call.code.qualname:
             raise _No("it was not recorded there")
         self._check(tree, ours, theirs, unsent, is_own)
-        before, after = said["hidden"]
-        return replace(theirs, hidden=(before, after))
+        return replace(theirs, hidden=(done.hidden_before, done.hidden_after))
 
     def _check(
         self,

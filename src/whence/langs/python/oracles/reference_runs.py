@@ -10,7 +10,6 @@ Invariant: an equation counts only if all calls with these inputs, in both runs,
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -33,6 +32,7 @@ from whence.langs.python.oracles.recipe_comparison import (
     compare_values,
     first_difference,
 )
+from whence.langs.python.oracles.worker.worker_protocol import RunConfig, encode_message
 from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_format import MalformedTrace
@@ -219,22 +219,23 @@ def record_run(
     version: ProgramVersion, output: Path, seed: str, limit: float, whole: bool = True
 ) -> ColumnTree:
     """Run a whole program by a version and record it, with whole values or with few."""
-    config = {
-        "whole": whole,
-        "output": str(output),
-        "kind": version.kind,
-        "program": version.program,
-        "arguments": version.arguments,
-        "cwd": version.cwd,
-        "paths": version.paths,
-        "rules": [version.rules.added, version.rules.only, version.rules.left_out],
-    }
+    rules = version.rules
+    config = RunConfig(
+        whole_values=whole,
+        output=str(output),
+        kind=version.kind,
+        program=version.program,
+        arguments=version.arguments,
+        cwd=version.cwd,
+        paths=version.paths,
+        rules=[rules.added, rules.only, rules.left_out],
+    )
     output.unlink(missing_ok=True)
     if not version.kind:
         raise WhenceError("how the program was started was not recorded")
     stdin = _stdin(version)
     process = subprocess.Popen(
-        [sys.executable, str(_RUNNER), json.dumps(config)],
+        [sys.executable, str(_RUNNER), encode_message(config)],
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

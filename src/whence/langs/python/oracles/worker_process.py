@@ -1,4 +1,4 @@
-"""A process with one version of the program, as the debugger holds it: asked for calls, limited.
+"""The debugger's side of a worker: starts the process, sends requests, limits their time.
 
 Invariant: the debugger never waits longer than it said it would, and no process stays behind.
 """
@@ -6,7 +6,6 @@ Invariant: the debugger never waits longer than it said it would, and no process
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -15,8 +14,19 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CannotAnswer,
+    Ended,
+    Loaded,
+    Request,
+    Response,
+    Started,
+    WorkerConfig,
+    decode_message,
+    encode_message,
+)
 from whence.langs.python.record.user_code import UserCodeRules
 
 LOADING = 30.0
@@ -24,6 +34,7 @@ LOADING = 30.0
 CALLING = 5.0
 """Seconds that one call may take."""
 _HASH_SEED = "1"
+ResponseT = TypeVar("ResponseT", bound=Response)
 _WORKER = Path(__file__).with_name("worker")
 
 
@@ -72,22 +83,22 @@ class Worker:
     problems: tuple[str, ...] = ()
     """What could not be loaded of it."""
     _process: subprocess.Popen[bytes] | None = None
-    _orders: int = -1
-    _answers: int = -1
-    _kept: bytearray = field(default_factory=bytearray)
+    _requests: int = -1
+    _responses: int = -1
+    _received: bytearray = field(default_factory=bytearray)
     _dead: str = ""
 
-    def call(self, order: dict[str, Any], limit: float = CALLING) -> dict[str, Any]:
-        """Make a call; `WorkerFailed` if it cannot be made, or takes too long."""
+    def ask(self, request: Request, expected: type[ResponseT], limit: float = CALLING) -> ResponseT:
+        """The response to a request; `WorkerFailed` if there is none, or none in time."""
         self._start()
-        self._send(order)
+        self._send(request)
         process = 0
-        said: dict[str, Any] = {"said": "cannot", "why": "the process of the call ended early"}
+        answer: Response = CannotAnswer("the process of the call ended early")
         deadline = time.monotonic() + limit
         late = False
         while True:
             try:
-                answer = self._answer(max(0.0, deadline - time.monotonic()))
+                response = self._receive(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
                 if late or not process:
                     self._die("it does not end although it was told to")
@@ -97,25 +108,25 @@ class Worker:
                     with contextlib.suppress(OSError):
                         kill(process, signal.SIGKILL)
                 continue
-            if answer["said"] == "ended":
+            if isinstance(response, Ended):
                 break
-            if answer["said"] == "started":
-                process = int(answer["process"])
+            if isinstance(response, Started):
+                process = response.process
             else:
-                said = answer
+                answer = response
         if late:
             raise WorkerFailed(f"it did not end within {limit:g} seconds")
-        if said["said"] != "done":
-            raise WorkerFailed(str(said.get("why", "")))
-        return said
+        if not isinstance(answer, expected):
+            raise WorkerFailed(answer.reason if isinstance(answer, CannotAnswer) else "")
+        return answer
 
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None
-        for descriptor in (self._orders, self._answers):
+        for descriptor in (self._requests, self._responses):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._orders = self._answers = -1
+        self._requests = self._responses = -1
         if process is not None:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -132,66 +143,70 @@ class Worker:
         if self._process is not None:
             return
         version = self.version
-        orders_in, self._orders = os.pipe()
-        self._answers, answers_out = os.pipe()
+        requests_in, self._requests = os.pipe()
+        self._responses, responses_out = os.pipe()
         rules = version.rules
-        config = {
-            "read": orders_in,
-            "write": answers_out,
-            "rules": [rules.added, rules.only, rules.left_out],
-            "argv": [version.program if version.kind == "script" else version.kind or "-c",
-                     *version.arguments],
-            "folder": version.folder,
-            "cwd": version.cwd,
-            "program": [version.kind, version.program],
-            "modules": version.modules,
-            "guarded": self.guarded,
-        }  # fmt: skip
+        first = version.program if version.kind == "script" else version.kind or "-c"
+        config = WorkerConfig(
+            read=requests_in,
+            write=responses_out,
+            rules=[rules.added, rules.only, rules.left_out],
+            argv=[first, *version.arguments],
+            folder=version.folder,
+            cwd=version.cwd,
+            kind=version.kind,
+            program=version.program,
+            modules=version.modules,
+            guarded=self.guarded,
+        )
         try:
             self._process = subprocess.Popen(
-                [sys.executable, str(_WORKER), json.dumps(config)],
+                [sys.executable, str(_WORKER), encode_message(config)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=version.environment(self.seed or _HASH_SEED),
-                pass_fds=(orders_in, answers_out),
+                pass_fds=(requests_in, responses_out),
                 start_new_session=True,
             )
         finally:
-            os.close(orders_in)
-            os.close(answers_out)
+            os.close(requests_in)
+            os.close(responses_out)
         try:
-            loaded = self._answer(self.loading)
+            loaded = self._receive(self.loading)
         except TimeoutError:
             self._die(f"{version.name} was not loaded within {self.loading:g} seconds")
+        if isinstance(loaded, Loaded):
+            self.problems = tuple(loaded.problems)
         else:
-            if loaded["said"] == "cannot":
-                self._die(f"while its module is loaded {loaded['why']}")
-            self.problems = tuple(loaded["problems"])
+            reason = loaded.reason if isinstance(loaded, CannotAnswer) else "something is wrong"
+            self._die(f"while its module is loaded {reason}")
 
-    def _send(self, order: dict[str, Any]) -> None:
-        data = (json.dumps(order) + "\n").encode("utf-8", "surrogatepass")
+    def _send(self, request: Request) -> None:
+        data = (encode_message(request) + "\n").encode("utf-8", "surrogatepass")
         try:
-            with os.fdopen(os.dup(self._orders), "wb") as pipe:
+            with os.fdopen(os.dup(self._requests), "wb") as pipe:
                 pipe.write(data)
         except OSError:
             self._die(f"the process with {self.version.name} has ended")
 
-    def _answer(self, limit: float) -> dict[str, Any]:
+    def _receive(self, limit: float) -> Response:
         deadline = time.monotonic() + limit
-        while b"\n" not in self._kept:
+        while b"\n" not in self._received:
             left = deadline - time.monotonic()
-            ready, _, _ = select.select([self._answers], [], [], max(0.0, left))
+            ready, _, _ = select.select([self._responses], [], [], max(0.0, left))
             if not ready:
                 raise TimeoutError
-            data = os.read(self._answers, 65536)
+            data = os.read(self._responses, 65536)
             if not data:
                 self._die(f"the process with {self.version.name} has ended")
-            self._kept += data
-        line, _, rest = bytes(self._kept).partition(b"\n")
-        self._kept = bytearray(rest)
+            self._received += data
+        line, _, rest = bytes(self._received).partition(b"\n")
+        self._received = bytearray(rest)
         try:
-            found: dict[str, Any] = json.loads(line)
+            message = decode_message(line)
         except ValueError:
             self._die(f"the process with {self.version.name} gives no sensible answer")
-        return found
+        if not isinstance(message, Response):
+            self._die(f"the process with {self.version.name} gives no sensible answer")
+        return message

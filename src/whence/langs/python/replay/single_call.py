@@ -10,6 +10,7 @@ Invariant: nothing is believed of a call whose outcome is not the recorded one.
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -24,6 +25,7 @@ from whence.langs.python.oracles.recipe_comparison import (
 )
 from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equation_at
 from whence.langs.python.oracles.type_hints import unchanged_files
+from whence.langs.python.oracles.worker.worker_protocol import CallDone
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.call_recipes import place_of
@@ -80,15 +82,14 @@ def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozens
     version = VersionPair(
         source.file.header, source.tables.codes(), ReferenceVersion("", "", "")
     ).own()
-    order, unsent = request_for_call(source, number, ours, version.modules)
+    request, unsent = request_for_call(source, number, ours, version.modules)
     worker = Worker(version, loading=LOADING, guarded=True)
     with ScratchFolder() as folder:
         output = Path(folder) / "call.whence"
         line = ours.call.code.first_line
         try:
-            said = worker.call(
-                {**order, "trace": str(output), "seed": 1, "line": line, "lines": True}, CALLING
-            )
+            request = replace(request, trace=str(output), seed=1, line=line, wants_lines=True)
+            done = worker.ask(request, CallDone, CALLING)
         finally:
             worker.close()
         tree = open_trace(output)
@@ -101,4 +102,4 @@ def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozens
     for compared in (compare_state(ours, theirs), compare_equations(ours, theirs)):
         if compared.match is not Match.SAME:
             raise CannotTell(f"made again, it does not come to the same ({compared.why})")
-    return frozenset(map(int, said["lines"]))
+    return frozenset(done.lines or ())

@@ -1,83 +1,97 @@
 """The worker: loads one version of a program, and forks a process for each request.
 
-Started by `oracles/worker_process.py` as `python WORKER_FOLDER CONFIG`, where CONFIG is JSON.
+Started by `oracles/worker_process.py` as `python WORKER_FOLDER CONFIG`, where CONFIG is a
+`WorkerConfig` as JSON.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-from typing import Any
 
-# All that the calls need is loaded before anything of the program can stand in its way.
+# All that requests need is loaded before a module of the program can take its place.
 from whence.langs.python.oracles.worker import (
     contract_checks,
     forked_versions,
     program_loader,
     rebuilt_call,
 )
+from whence.langs.python.oracles.worker.process_sandbox import Sandbox
 from whence.langs.python.oracles.worker.program_names import CannotBuild
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CallRequest,
+    CannotAnswer,
+    CheckRequest,
+    Ended,
+    ForkRequest,
+    Loaded,
+    Message,
+    Respond,
+    Response,
+    Started,
+    WorkerConfig,
+    decode_as,
+    decode_message,
+    encode_message,
+)
 from whence.langs.python.record.choose import chosen
 from whence.langs.python.record.user_code import UserCodeRules
 
-# The program may put something else in their place.
-encode, decode = json.JSONEncoder().encode, json.JSONDecoder().decode
+# The program may replace them.
 fork, wait_for, leave = os.fork, os.waitpid, os._exit
 
 
 def main() -> None:
-    """Load, then answer until nobody asks any more."""
-    config = json.loads(sys.argv[1])
+    """Load the program, then answer requests until the pipe is closed."""
+    config = decode_as(WorkerConfig, sys.argv[1])
     chosen(None)
-    answers = os.fdopen(config["write"], "w", encoding="utf-8", errors="surrogatepass")
-    orders = os.fdopen(config["read"], "r", encoding="utf-8", errors="surrogatepass")
-    for stream in (answers, orders):
+    responses = os.fdopen(config.write, "w", encoding="utf-8", errors="surrogatepass")
+    requests = os.fdopen(config.read, "r", encoding="utf-8", errors="surrogatepass")
+    for stream in (responses, requests):
         os.set_inheritable(stream.fileno(), False)
 
-    def say(answer: dict[str, Any]) -> None:
-        answers.write(encode(answer) + "\n")
-        answers.flush()
+    def respond(response: Response) -> None:
+        responses.write(encode_message(response) + "\n")
+        responses.flush()
 
-    rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
+    rules = UserCodeRules(*map(tuple, config.rules))
     sys.dont_write_bytecode = True
-    sys.argv[:] = config["argv"]
-    sys.path[0] = config["folder"]
-    os.chdir(config["cwd"])
-    kind, name = config["program"]
-    if config.get("guarded"):
-        rebuilt_call.stay_inside(say, allowed="ctypes.")  # which many libraries load
-    problems = program_loader.load(kind, name, config["modules"])
-    rebuilt_call.Inside.over = True
-    say({"said": "loaded", "problems": problems})
-    for line in orders:
-        order = decode(line)
-        if order["do"] == "in place":
-            forked_versions.prepare(order)
+    sys.argv[:] = config.argv
+    sys.path[0] = config.folder
+    os.chdir(config.cwd)
+    if config.guarded:
+        Sandbox.enter(respond, allowed=("ctypes.",))  # which many libraries load
+    problems = program_loader.load(config.kind, config.program, config.modules)
+    Sandbox.leave()
+    respond(Loaded(problems))
+    for line in requests:
+        request = decode_message(line)
+        if isinstance(request, ForkRequest):
+            forked_versions.prepare(request)
         process = fork()
         if process == 0:
-            _answer(order, say, rules)
-        say({"said": "started", "process": process})
+            _answer(request, respond, rules)
+        respond(Started(process))
         wait_for(process, 0)
-        say({"said": "ended"})
+        respond(Ended())
     leave(0)
 
 
-def _answer(order: dict[str, Any], say: Any, rules: UserCodeRules) -> None:
+def _answer(request: Message, respond: Respond, rules: UserCodeRules) -> None:
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if order["do"] == "call":
-            rebuilt_call.perform(order, say, rules)
-        elif order["do"] == "check":
-            contract_checks.perform(order, say, rules)
-        elif order["do"] == "in place":
-            forked_versions.perform(order, say, rules)
+        if isinstance(request, CallRequest):
+            rebuilt_call.make_call(request, respond, rules)
+        elif isinstance(request, CheckRequest):
+            contract_checks.check_contracts(request, respond, rules)
+        elif isinstance(request, ForkRequest):
+            forked_versions.run_to_call(request, respond, rules)
     except (CannotBuild, program_loader.CannotLoad) as problem:
-        say({"said": "cannot", "why": str(problem)})
+        respond(CannotAnswer(str(problem)))
     except BaseException as problem:
-        say({"said": "cannot", "why": f"{type(problem).__name__}: {problem}"[:500]})
+        respond(CannotAnswer(f"{type(problem).__name__}: {problem}"[:500]))
     finally:
         leave(0)
 

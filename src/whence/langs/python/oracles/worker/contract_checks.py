@@ -1,8 +1,7 @@
 """Evaluates what is declared beside the code about one call: icontract, deal, `whence.spec`.
 
-The inputs and the outcome are made again in a process that was forked off. Before anything is
-evaluated they are recorded once more, so that whoever asked can see whether they are what they
-were.
+The inputs and the outcome are rebuilt in a forked process. They are recorded before anything is
+evaluated, so that the debugger can check that they are what they were.
 """
 
 from __future__ import annotations
@@ -10,40 +9,50 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
-from whence.langs.python.oracles.worker import rebuilt_call
+from whence.langs.python.objects.object_kinds import ProgramObject
 from whence.langs.python.oracles.worker.declared_specs import specs_of, takes_a_call
+from whence.langs.python.oracles.worker.process_sandbox import Sandbox
 from whence.langs.python.oracles.worker.program_names import find_module, find_name
+from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.recipe_builder import RecipeBuilder
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CheckDone,
+    CheckRequest,
+    NamedRecipes,
+    Respond,
+)
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
 PROBE = "whence_probe"
 _MISSING = object()
+Verdict = tuple[str, str]
+"""A verdict, and the condition that it is based on."""
 
 
-def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
-    """Say which conditions there are, and which of them do not hold."""
-    held = find_name(order["module"], order["qualname"])
-    function = getattr(held, "__func__", getattr(held, "fget", None) or held)
-    given = _made(order["arguments"])
-    after = RecipeBuilder()
-    left = {name: after.build(spec) for name, spec in order["after"]}
-    result = _MISSING if order["result"] is None else after.build(order["result"])
-    raised = None if order["raised"] is None else after.build(order["raised"])
-    probed = [*given.values(), *left.values(), *([] if result is _MISSING else [result])]
-    _probe(order, [*probed, *([] if raised is None else [raised])], rules)
-    rebuilt_call.stay_inside(say)
-    call = _Call(given, left, result, raised)
-    found = [
-        *_icontract(function, call), *_invariants(order, call), *_deal(function, call),
-        *_specs(order, call),
+def check_contracts(request: CheckRequest, respond: Respond, rules: UserCodeRules) -> None:
+    """Answer which conditions do not hold."""
+    definition = find_name(request.module, request.qualname)
+    function = getattr(definition, "__func__", getattr(definition, "fget", None) or definition)
+    before = _build_all(RecipeBuilder(), request.arguments)
+    builder = RecipeBuilder()
+    after = _build_all(builder, request.after)
+    result = _MISSING if request.result is None else builder.build(request.result)
+    raised = None if request.raised is None else builder.build(request.raised)
+    recorded = [*before.values(), *after.values(), *([] if result is _MISSING else [result])]
+    _record_values(request, [*recorded, *([] if raised is None else [raised])], rules)
+    Sandbox.enter(respond)
+    call = _Call(before, after, result, raised)
+    verdicts = [
+        *_icontract(function, call), *_invariants(request, call), *_deal(function, call),
+        *_specs(request, call),
     ]  # fmt: skip
-    rebuilt_call.Inside.over = True
-    say({"said": "done", "found": found})
+    Sandbox.leave()
+    respond(CheckDone(verdicts))
 
 
 class _Call:
@@ -69,22 +78,21 @@ class _Call:
         return self._returned
 
 
-def _made(specs: list[Any]) -> dict[str, Any]:
-    builder = RecipeBuilder()
-    return {name: builder.build(spec) for name, spec in specs}
+def _build_all(builder: RecipeBuilder, recipes: NamedRecipes) -> dict[str, ProgramObject]:
+    return {name: builder.build(recipe) for name, recipe in recipes}
 
 
-def _probe(order: dict[str, Any], values: list[Any], rules: UserCodeRules) -> None:
+def _record_values(
+    request: CheckRequest, values: list[ProgramObject], rules: UserCodeRules
+) -> None:
     """Record the values as the arguments of a call of user code."""
-    module = find_module(order["module"])
+    module = find_module(request.module)
     names = [f"v{number}" for number in range(len(values))]
     text = f"def {PROBE}({', '.join(names)}): pass"
     body = compile(text, getattr(module, "__file__", None) or "<string>", "exec")
-    code = next(each for each in body.co_consts if isinstance(each, CodeType))
+    code = next(constant for constant in body.co_consts if isinstance(constant, CodeType))
     probe = FunctionType(code, vars(module))
-    recording = Recording(
-        Settings(order["trace"], rebuilt_call.WHOLE, rules, keeps_tail=False), (PROBE,)
-    )
+    recording = Recording(Settings(request.trace, WHOLE, rules, keeps_tail=False), (PROBE,))
     recording.start()
     try:
         probe(*values)
@@ -92,19 +100,10 @@ def _probe(order: dict[str, Any], values: list[Any], rules: UserCodeRules) -> No
         recording.finish(0, 0)
 
 
-def _outcome(condition: Callable[[], Any], is_precondition: bool, text: str) -> list[list[str]]:
-    """What is to be said of a condition that does not hold; of one that raises, nothing."""
-    try:
-        holds = bool(condition())
-    except Exception:
-        return []
-    return [] if holds else [["inadmissible" if is_precondition else "wrong", text]]
-
-
 # --- icontract -----------------------------------------------------------------------------------
 
 
-def _icontract(function: Any, call: _Call) -> Iterator[list[str]]:
+def _icontract(function: Any, call: _Call) -> Iterator[Verdict]:
     groups = getattr(function, "__preconditions__", None) or []
     if groups and all(isinstance(group, list) for group in groups):
         # One group has to hold: those of a class, or those of one above it.
@@ -112,7 +111,7 @@ def _icontract(function: Any, call: _Call) -> Iterator[list[str]]:
             [each for each in group if _fails(each, call.arguments)] for group in groups
         ]  # fmt: skip
         if all(failed):
-            yield ["inadmissible", _told(failed[0][0])]
+            yield "inadmissible", _text_of(failed[0][0])
     if not call.returned:
         return
     old = SimpleNamespace()
@@ -123,7 +122,7 @@ def _icontract(function: Any, call: _Call) -> Iterator[list[str]]:
     values = {**vars(call.after), "result": call.result, "OLD": old}
     for each in getattr(function, "__postconditions__", None) or []:
         if _fails(each, values):
-            yield ["wrong", _told(each)]
+            yield "wrong", _text_of(each)
 
 
 def _fails(contract: Any, values: dict[str, Any]) -> bool:
@@ -134,31 +133,31 @@ def _fails(contract: Any, values: dict[str, Any]) -> bool:
         return False
 
 
-def _told(contract: Any) -> str:
+def _text_of(contract: Any) -> str:
     words = contract.description or "a condition"
     return f"{words} ({contract.location})" if contract.location else str(words)
 
 
-def _invariants(order: dict[str, Any], call: _Call) -> Iterator[list[str]]:
-    owner = order["qualname"].rpartition(".")[0]
-    name = order["qualname"].rpartition(".")[2]
+def _invariants(request: CheckRequest, call: _Call) -> Iterator[Verdict]:
+    owner = request.qualname.rpartition(".")[0]
+    name = request.qualname.rpartition(".")[2]
     self_name = next(iter(call.arguments), None)
     if not owner or self_name is None or "<" in owner:
         return
-    kind = find_name(order["module"], owner)
+    kind = find_name(request.module, owner)
     for each in getattr(kind, "__invariants__", None) or []:
         if not isinstance(kind, type) or type(call.arguments[self_name]) is not kind:
             return
         if name != "__init__" and _fails(each, {"self": call.arguments[self_name]}):
-            yield ["inadmissible", _told(each)]
+            yield "inadmissible", _text_of(each)
         elif call.returned and _fails(each, {"self": getattr(call.after, self_name)}):
-            yield ["wrong", _told(each)]
+            yield "wrong", _text_of(each)
 
 
 # --- deal ----------------------------------------------------------------------------------------
 
 
-def _deal(function: Any, call: _Call) -> Iterator[list[str]]:
+def _deal(function: Any, call: _Call) -> Iterator[Verdict]:
     module = sys.modules.get("deal")
     if module is None:
         return
@@ -173,13 +172,13 @@ def _deal(function: Any, call: _Call) -> Iterator[list[str]]:
             yield from _validated(each, "wrong", **vars(call.after), result=call.result)
 
 
-def _validated(contract: Any, verdict: str, *given: Any, **named: Any) -> Iterator[list[str]]:
+def _validated(contract: Any, verdict: str, *given: Any, **named: Any) -> Iterator[Verdict]:
     error = getattr(sys.modules["deal"], "ContractError")  # noqa: B009
     try:
         contract.init()
         contract.validate(*given, **named)
     except error as problem:
-        yield [verdict, f"deal.{type(contract).__name__.lower()}: {problem}"[:200]]
+        yield verdict, f"deal.{type(contract).__name__.lower()}: {problem}"[:200]
     except Exception:
         return
 
@@ -187,12 +186,12 @@ def _validated(contract: Any, verdict: str, *given: Any, **named: Any) -> Iterat
 # --- specs ---------------------------------------------------------------------------------------
 
 
-def _specs(order: dict[str, Any], call: _Call) -> Iterator[list[str]]:
-    for declared in specs_of(order):
+def _specs(request: CheckRequest, call: _Call) -> Iterator[Verdict]:
+    for declared in specs_of(request.module, request.qualname):
         if takes_a_call(declared):
             try:
                 said = declared(call)
             except Exception:
                 continue
             if said is not None:
-                yield ["right" if said else "wrong", f"whence.spec {declared.__qualname__}"]
+                yield "right" if said else "wrong", f"whence.spec {declared.__qualname__}"

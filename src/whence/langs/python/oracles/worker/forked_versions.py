@@ -15,7 +15,6 @@ import fcntl
 import gc
 import importlib
 import inspect
-import json
 import os
 import random
 import select
@@ -33,15 +32,27 @@ from types import (
     FunctionType,
     GeneratorType,
 )
-from typing import Any
 
 from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import Digest, ObjectDigests
-from whence.langs.python.oracles.worker import rebuilt_call
+from whence.langs.python.objects.object_kinds import ProgramObject
 from whence.langs.python.oracles.worker.call_start_monitor import CallStartMonitor
+from whence.langs.python.oracles.worker.process_sandbox import Sandbox
 from whence.langs.python.oracles.worker.program_names import CannotBuild
+from whence.langs.python.oracles.worker.rebuilt_call import disturb_memory, split_arguments
 from whence.langs.python.oracles.worker.swap_code import CodeSwap
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CannotAnswer,
+    Digests,
+    ForkDone,
+    ForkRequest,
+    Respond,
+    Response,
+    VersionDone,
+    decode_message,
+    encode_message,
+)
 from whence.langs.python.record import frame_values
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
@@ -49,14 +60,12 @@ from whence.langs.python.record.repeatable import make_repeatable
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace import trace_format as f
 
-OWN, REFERENCE = "own", "reference"
 PRINTED, ERRORS = "what it printed", "what it wrote to standard error"
 VARIABLE = "the variable "
-_MOST_FILES = 1024
-_MOST_BYTES = 16 * 2**20
-"""Of a temporary file."""
+_MAX_DESCRIPTORS = 1024
+_MAX_TEMPORARY_BYTES = 16 * 2**20
 BEFORE = "before the program, run again, comes to this call"
-"""Then it was stopped."""
+"""How the reason begins if the sandbox ended the re-run before it reached the call."""
 
 _FRAMES = {
     GeneratorType: "gi_frame",
@@ -64,108 +73,111 @@ _FRAMES = {
     AsyncGeneratorType: "ag_frame",
 }
 
-_exchanges: list[CodeSwap] = []
+_swaps: list[CodeSwap] = []
 """That of the one program that this process is for, made before the first fork."""
 
 
-def prepare(order: dict[str, Any]) -> None:
-    """Do once what all calls need. Nothing of the program is run."""
-    if not _exchanges:
+def prepare(request: ForkRequest) -> None:
+    """Do once what all requests need. Nothing of the program runs."""
+    if not _swaps:
         with contextlib.suppress(ImportError):
             importlib.import_module("whence.langs.python.record.native_backend")
-        # What is wrong about the files is said when the first call is made.
+        # A file that does not compile is reported with the first call.
         with contextlib.suppress(CannotBuild):
-            _exchanges.append(CodeSwap(order["files"]))
+            _swaps.append(CodeSwap(request.files))
 
 
-def perform(order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules) -> None:
-    """Say what becomes of the call in both versions, or why that cannot be known."""
-    stdin = os.open(order["stdin"] or os.devnull, os.O_RDONLY)
+def run_to_call(request: ForkRequest, respond: Respond, rules: UserCodeRules) -> None:
+    """Answer what both versions of the call leave behind, or why that cannot be known."""
+    stdin = os.open(request.stdin or os.devnull, os.O_RDONLY)
     os.dup2(stdin, 0)
     os.close(stdin)
-    kind, name, arguments = order["target"]
-    if order["repeatable"]:
-        make_repeatable(order["repeatable"])
-    watch = _Watch(order["wanted"], lambda frame: _reached(frame, order, say, rules))
+    if request.hash_seed_by:
+        make_repeatable(request.hash_seed_by)
+    watch = _TargetWatch(request, lambda frame: _fork_versions(frame, request, respond, rules))
 
-    def say_before(answer: dict[str, Any]) -> None:
-        say({**answer, "why": f"{BEFORE}, {answer['why']}"})
+    def respond_before(response: Response) -> None:
+        if isinstance(response, CannotAnswer):
+            response = CannotAnswer(f"{BEFORE}, {response.reason}")
+        respond(response)
 
     tempfile.gettempdir()  # which tries to write there, the first time
-    rebuilt_call.stay_inside(say_before)
+    Sandbox.enter(respond_before)
     try:
-        target = Target(Kind(kind), name, tuple(arguments))
-        launch(target, watch.beginnings.start, lambda how, value: None)
+        target = Target(Kind(request.kind), request.program, tuple(request.arguments))
+        launch(target, watch.monitor.start, lambda how, value: None)
     except SystemExit:
-        why = watch.beginnings.problem or "it went another way and did not come to this call"
-        say({"said": "cannot", "why": f"when the program was run again, {why}"})
+        reason = watch.monitor.problem or "it went another way and did not come to this call"
+        respond(CannotAnswer(f"when the program was run again, {reason}"))
 
 
 # --- waiting for the call ------------------------------------------------------------------------
 
 
-class _Watch:
-    """Notices that a call begins: the how manieth one of some code."""
+class _TargetWatch:
+    """Notices that the target call begins, by counting the calls of its code."""
 
-    def __init__(self, wanted: list[Any], reached: Callable[[FrameType], None]) -> None:
-        self._file, self._line, self._name, table, self._count = wanted
-        self._table = bytes.fromhex(table)
-        self._digestsed = reached
-        self._seen = 0
-        self.beginnings = CallStartMonitor(self._is_wanted, self._count_one)
+    def __init__(self, request: ForkRequest, on_target: Callable[[FrameType], None]) -> None:
+        self._request = request
+        self._line_table = bytes.fromhex(request.line_table)
+        self._on_target = on_target
+        self._count = 0
+        self.monitor = CallStartMonitor(self._is_code, self._call_starts)
 
-    def _is_wanted(self, code: CodeType) -> bool:
+    def _is_code(self, code: CodeType) -> bool:
+        request = self._request
         return bool(
-            code.co_firstlineno == self._line
-            and code.co_qualname == self._name
-            and code.co_linetable == self._table
-            and os.path.abspath(code.co_filename) == self._file
+            code.co_firstlineno == request.first_line
+            and code.co_qualname == request.qualname
+            and code.co_linetable == self._line_table
+            and os.path.abspath(code.co_filename) == request.file
         )
 
-    def _count_one(self, frame: FrameType) -> None:
-        self._seen += 1
-        if self._seen == self._count:
-            self.beginnings.stop()
-            # Inside a callback nothing is told; the call that is made is to be recorded.
-            sys.call_tracing(self._digestsed, (frame,))
+    def _call_starts(self, frame: FrameType) -> None:
+        self._count += 1
+        if self._count == self._request.count:
+            self.monitor.stop()
+            # Inside a callback nothing is monitored; the call that is made shall be recorded.
+            sys.call_tracing(self._on_target, (frame,))
 
 
 # --- both versions of the call -------------------------------------------------------------------
 
 
-def _reached(
-    frame: FrameType, order: dict[str, Any], say: rebuilt_call.Say, rules: UserCodeRules
+def _fork_versions(
+    frame: FrameType, request: ForkRequest, respond: Respond, rules: UserCodeRules
 ) -> None:
-    """Have the call made by both versions, each in a process of its own; does not come back."""
-    rebuilt_call.Inside.over = True
+    """Make the call with each version in a process of its own; does not return."""
+    Sandbox.leave()
     try:
         if threading.active_count() > 1:
             raise CannotBuild("other threads are running")
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        sides: list[dict[str, Any]] = []
+        digests: list[Digests] = []
         files = _open_files()
-        # Twice, since what is by chance must not be called different.
-        for number, version in enumerate((OWN, REFERENCE, OWN, REFERENCE)):
-            if number == 2 and sides[0] == sides[1]:
+        # Twice, since chance must not count as a difference.
+        for number in range(4):
+            if number == 2 and digests[0] == digests[1]:
                 break
-            _put_back(files)
-            sides.append(_in_child(_Side(frame, order, version, number, rules), order["limit"]))
-        say({"said": "done", OWN: sides[::2], REFERENCE: sides[1::2]})
+            _restore_files(files)
+            version = _VersionCall(frame, request, number, rules)
+            digests.append(_run_in_child(version, request.limit))
+        respond(ForkDone(digests[::2], digests[1::2]))
     except CannotBuild as problem:
-        say({"said": "cannot", "why": str(problem)})
+        respond(CannotAnswer(str(problem)))
     finally:
         os._exit(0)
 
 
 def _open_files() -> dict[int, tuple[int, bytes | None]]:
-    """How far each open file was read, which processes that are forked off share.
+    """The position of each open file, and the content of each writable file without a name.
 
-    So they do what is in a file that they may write to: one without a name. Of that all is kept.
+    Forked processes share both.
     """
     found: dict[int, tuple[int, bytes | None]] = {}
-    for descriptor in range(_MOST_FILES):
+    for descriptor in range(_MAX_DESCRIPTORS):
         with contextlib.suppress(OSError):
             file = os.fstat(descriptor)
             if not stat.S_ISREG(file.st_mode):
@@ -173,15 +185,15 @@ def _open_files() -> dict[int, tuple[int, bytes | None]]:
             content = None
             reads_only = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
             if file.st_nlink == 0 and not reads_only:
-                if file.st_size > _MOST_BYTES:
+                if file.st_size > _MAX_TEMPORARY_BYTES:
                     raise CannotBuild("it holds a large temporary file")
                 content = os.pread(descriptor, file.st_size, 0)
             found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
     return found
 
 
-def _put_back(files: dict[int, tuple[int, bytes | None]]) -> None:
-    """Have open files as they were."""
+def _restore_files(files: dict[int, tuple[int, bytes | None]]) -> None:
+    """Restore positions and contents."""
     for descriptor, (offset, content) in files.items():
         if content is not None:
             os.ftruncate(descriptor, len(content))
@@ -189,45 +201,46 @@ def _put_back(files: dict[int, tuple[int, bytes | None]]) -> None:
         os.lseek(descriptor, offset, os.SEEK_SET)
 
 
-def _in_child(side: _Side, limit: float) -> dict[str, Any]:
-    """What a version leaves behind, in a process that is forked off for it."""
+def _run_in_child(version: _VersionCall, limit: float) -> Digests:
+    """What a version leaves behind, in a process that is forked for it."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         try:
-            _answer(side, writing)
+            _answer(version, writing)
         finally:
             os._exit(0)
     os.close(writing)
     try:
-        said = _all_of(reading, limit)
+        line = _read_all(reading, limit)
     finally:
         os.close(reading)
         with contextlib.suppress(OSError):
             os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-    found: dict[str, Any] = json.loads(said) if said else {"why": "its process ended early"}
-    if "why" in found:
-        raise CannotBuild(str(found["why"]))
-    return found
+    response = decode_message(line) if line else CannotAnswer("its process ended early")
+    if isinstance(response, VersionDone):
+        return response.digests
+    raise CannotBuild(response.reason if isinstance(response, CannotAnswer) else "")
 
 
-def _answer(side: _Side, writing: int) -> None:
-    def say(answer: dict[str, Any]) -> None:
-        data = json.dumps(answer).encode()
+def _answer(version: _VersionCall, writing: int) -> None:
+    def respond(response: Response) -> None:
+        data = encode_message(response).encode("utf-8", "surrogatepass")
         while data:
             data = data[os.write(writing, data) :]
 
+    response: Response
     try:
-        answer: dict[str, Any] = side.made(say)
+        response = VersionDone(version.run(respond))
     except CannotBuild as problem:
-        answer = {"why": str(problem)}
+        response = CannotAnswer(str(problem))
     except BaseException as problem:
-        answer = {"why": f"{type(problem).__name__}: {problem}"[:500]}
-    say(answer)
+        response = CannotAnswer(f"{type(problem).__name__}: {problem}"[:500])
+    respond(response)
 
 
-def _all_of(reading: int, limit: float) -> bytes:
+def _read_all(reading: int, limit: float) -> bytes:
     found = bytearray()
     while True:
         ready, _, _ = select.select([reading], [], [], limit)
@@ -239,116 +252,111 @@ def _all_of(reading: int, limit: float) -> bytes:
         found += data
 
 
-class _Side:
-    """One version's call, in this process."""
+class _VersionCall:
+    """The call as one version makes it, in this process. Odd numbers are the reference's."""
 
     def __init__(
-        self,
-        frame: FrameType,
-        order: dict[str, Any],
-        version: str,
-        number: int,
-        rules: UserCodeRules,
+        self, frame: FrameType, request: ForkRequest, number: int, rules: UserCodeRules
     ) -> None:
         self._frame = frame
-        self._order = order
-        self._version = version
+        self._request = request
+        self._is_reference = bool(number % 2)
         self._number = number
         self._rules = rules
-        self._chance = random.getstate()
-        self._yielded: list[Any] = []
+        self._random_state = random.getstate()
+        self._yielded: list[ProgramObject] = []
 
-    def made(self, say: rebuilt_call.Say) -> dict[str, Any]:
+    def run(self, respond: Respond) -> Digests:
         """Make the call; digests of all that can be reached after it, by name."""
-        random.setstate(self._chance)  # a process that is forked off has another one
-        order = self._order
-        exchange = _exchanges[0] if _exchanges else CodeSwap(order["files"])
+        random.setstate(self._random_state)  # a forked process has another one
+        request = self._request
+        swap = _swaps[0] if _swaps else CodeSwap(request.files)
         function = frame_values.function(self._frame)
         if function is None:
             raise CannotBuild("which function it is a call of cannot be seen")
         arguments = _arguments(self._frame)
-        if self._version == REFERENCE:
-            exchange.everywhere()
-        function = exchange.made(function, self._version == REFERENCE)
-        positional, named = rebuilt_call.passed(function.__code__, arguments)
-        self._digests = ObjectDigests(ObjectDescriber(order["modules"], exchange))
+        if self._is_reference:
+            swap.swap_everywhere()
+        function = swap.copy_function(function, self._is_reference)
+        positional, named = split_arguments(function.__code__, arguments)
+        self._digests = ObjectDigests(ObjectDescriber(request.modules, swap))
         before = list(self._unfinished())
-        rebuilt_call.disturb_memory(self._number)
+        disturb_memory(self._number)
         with (
             tempfile.TemporaryFile() as printed,
             tempfile.TemporaryFile() as errors,
             self._recorded(function),
         ):
-            rebuilt_call.Inside.say = say
-            rebuilt_call.Inside.over = False
+            Sandbox.respond = respond
+            Sandbox.is_active = True
             with (
                 _output_to(printed.fileno(), errors.fileno()),
-                self._by_reference(exchange, before),
+                self._reference_code_only(swap, before),
             ):
-                outcome = self._outcome(function, positional, named)
-            rebuilt_call.Inside.over = True
+                digests = self._outcome(function, positional, named)
+            Sandbox.leave()
             self._check_ended(before)
             for name, file in ((PRINTED, printed), (ERRORS, errors)):
                 file.seek(0)
-                outcome[name] = self._digest(name, file.read())
+                digests[name] = self._digest(name, file.read())
             for name, stream in (("sys.stdout", sys.stdout), ("sys.stderr", sys.stderr)):
-                outcome[f"what is in {name}"] = self._digest(name, _content_of(stream))
+                digests[f"what is in {name}"] = self._digest(name, _content_of(stream))
         captured = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         for name, value in (*arguments.items(), *captured.items()):
-            outcome[f"what it was given as {name}"] = self._digest(name, value)
-        around = [dict(os.environ), os.getcwd(), sys.path, random.getstate()]
-        outcome["the state of its process"] = self._digest("process", around)
-        for module in order["modules"]:
+            digests[f"what it was given as {name}"] = self._digest(name, value)
+        process_state = [dict(os.environ), os.getcwd(), sys.path, random.getstate()]
+        digests["the state of its process"] = self._digest("process", process_state)
+        for module in request.modules:
             for name, value in _variables(module):
-                outcome[f"{VARIABLE}{module}.{name}"] = self._digest(f"{module}.{name}", value)
-        return outcome
+                digests[f"{VARIABLE}{module}.{name}"] = self._digest(f"{module}.{name}", value)
+        return digests
 
-    def _unfinished(self) -> Iterator[Any]:
-        """The generators and coroutines of the program that may still go on."""
-        for each in gc.get_objects():
-            frame = _frame_of(each)
-            if frame is not None and frame.f_globals.get("__name__") in self._order["modules"]:
-                yield each
+    def _unfinished(self) -> Iterator[ProgramObject]:
+        """The generators and coroutines of the program that did not end yet."""
+        for value in gc.get_objects():
+            frame = _frame_of(value)
+            if frame is not None and frame.f_globals.get("__name__") in self._request.modules:
+                yield value
 
-    def _check_ended(self, before: list[Any]) -> None:
-        """What the call made and others run later is part of it, and nobody knows of it yet."""
+    def _check_ended(self, before: list[ProgramObject]) -> None:
+        """A generator that the call made and others resume is part of it: nothing is known."""
         if threading.active_count() > 1:
             raise CannotBuild("it leaves a thread running")
         known = set(map(id, before))
         for _ in range(2):
-            left = [each for each in self._unfinished() if id(each) not in known]
+            left = [value for value in self._unfinished() if id(value) not in known]
             if not left:
                 return
             gc.collect()
         raise CannotBuild(f"what it made goes on after it: {left[0].__qualname__}")
 
     @contextlib.contextmanager
-    def _by_reference(self, exchange: CodeSwap, before: list[Any]) -> Iterator[None]:
-        """See to it that the reference's call is made by the reference's code alone.
+    def _reference_code_only(self, swap: CodeSwap, before: list[ProgramObject]) -> Iterator[None]:
+        """Check that the reference's call runs no code of the program that the reference lacks.
 
-        But for generators that it was given: what they do is done by calls of their own.
+        Except in generators that existed before: what they do belongs to calls of their own.
         """
-        if self._version == OWN:
+        if not self._is_reference:
             yield
             return
-        given = [_frame_of(each) for each in before]
-        ran: list[str] = []
+        frames = [_frame_of(generator) for generator in before]
+        foreign: list[str] = []
 
-        def began(frame: FrameType) -> None:
-            if not any(frame is each for each in given):
-                ran.append(frame.f_code.co_qualname)
+        def call_starts(frame: FrameType) -> None:
+            if not any(frame is known for known in frames):
+                foreign.append(frame.f_code.co_qualname)
 
-        beginnings = CallStartMonitor(exchange.is_own, began)
-        beginnings.start()
+        monitor = CallStartMonitor(swap.is_own, call_starts)
+        monitor.start()
         try:
             yield
         finally:
-            beginnings.stop()
-        if ran or beginnings.problem:
-            why = beginnings.problem or f"it runs code that the reference has not: {ran[0]}"
-            raise CannotBuild(why)
+            monitor.stop()
+        if foreign or monitor.problem:
+            reason = monitor.problem or f"it runs code that the reference has not: {foreign[0]}"
+            raise CannotBuild(reason)
 
-    def _digest(self, name: str, value: Any) -> Digest:
+    def _digest(self, name: str, value: ProgramObject) -> Digest:
         return self._digests.digest(name, value)
 
     @contextlib.contextmanager
@@ -358,7 +366,7 @@ class _Side:
             yield
             return
         options = RecordOptions(whole_calls=(1, 1), depth=1)
-        settings = Settings(self._order["trace"], options, self._rules, keeps_tail=False)
+        settings = Settings(self._request.trace, options, self._rules, keeps_tail=False)
         recording = Recording(settings, (function.__name__,))
         recording.start()
         try:
@@ -367,18 +375,21 @@ class _Side:
             recording.finish(0, 0)
 
     def _outcome(
-        self, function: FunctionType, positional: list[Any], named: dict[str, Any]
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        self,
+        function: FunctionType,
+        positional: list[ProgramObject],
+        named: dict[str, ProgramObject],
+    ) -> dict[str, Digest]:
+        found: dict[str, Digest] = {}
         try:
-            if self._order["flags"] & f.CLASS_BODY:
+            if self._request.flags & f.CLASS_BODY:
                 space, code = self._frame.f_locals, function.__code__
                 exec(code, function.__globals__, space, closure=function.__closure__)
                 return {"its names": self._digest("names", dict(space))}
             made = function(*positional, **named)
-            if not self._order["flags"] & f.GENERATOR:
+            if not self._request.flags & f.GENERATOR:
                 return {"its result": self._digest("result", made)}
-            for step in range(self._order["steps"]):
+            for step in range(self._request.steps):
                 try:
                     value = next(made)
                 except StopIteration as stopped:
@@ -392,7 +403,7 @@ class _Side:
             return {**found, "what it raised": self._digest("raised", raised)}
 
 
-def _frame_of(value: Any) -> FrameType | None:
+def _frame_of(value: ProgramObject) -> FrameType | None:
     """The frame in which a generator or coroutine goes on; None if it does not, or is none."""
     name = _FRAMES.get(type(value))
     frame: FrameType | None = getattr(value, name) if name else None
@@ -400,15 +411,15 @@ def _frame_of(value: Any) -> FrameType | None:
 
 
 def _forget_frames(raised: BaseException | None) -> None:
-    """Let go of what was under way when an exception was raised, as who catches it will do."""
+    """Drop the tracebacks of an exception, as the code that catches it will do."""
     while raised is not None and raised.__traceback__ is not None:
         raised.__traceback__ = None
         _forget_frames(raised.__cause__)
         raised = raised.__context__
 
 
-def _content_of(stream: Any) -> Any:
-    """All that was written to a stream that stands in for a standard one, as under pytest."""
+def _content_of(stream: ProgramObject) -> ProgramObject:
+    """What was written to a stream that replaces a standard one, as under pytest."""
     with contextlib.suppress(Exception):
         stream.flush()
         with contextlib.suppress(OSError):
@@ -416,18 +427,19 @@ def _content_of(stream: Any) -> Any:
             if descriptor in (1, 2):
                 return None  # it is what was printed
             return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        return getattr(stream, "buffer", stream).getvalue()
+        buffer: ProgramObject = getattr(stream, "buffer", stream)
+        return buffer.getvalue()
     return stream
 
 
-def _arguments(frame: FrameType) -> dict[str, Any]:
+def _arguments(frame: FrameType) -> dict[str, ProgramObject]:
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return {name: frame_values.variable(frame, name) for name in code.co_varnames[:count]}
 
 
-def _variables(module: str) -> Iterator[tuple[str, Any]]:
+def _variables(module: str) -> Iterator[tuple[str, ProgramObject]]:
     held = sys.modules.get(module)
     for name, value in sorted(vars(held).items()) if held is not None else ():
         if not (name.startswith("__") and name.endswith("__")):
@@ -436,12 +448,12 @@ def _variables(module: str) -> Iterator[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def _output_to(output: int, errors: int) -> Iterator[None]:
-    """Have what is printed go to files."""
+    """Send what is printed to files."""
     os.dup2(output, 1)
     os.dup2(errors, 2)
     try:
         yield
     finally:
-        for each in (sys.stdout, sys.stderr):
+        for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
-                each.flush()
+                stream.flush()

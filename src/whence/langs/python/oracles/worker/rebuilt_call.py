@@ -1,92 +1,85 @@
-"""Makes one call in this process, which was forked off for it, and records it.
+"""Makes one call on rebuilt inputs in this process, which was forked for it, and records it.
 
-Invariant: nothing outlives the call but its trace. Whatever would reach beyond this process (a file
-opened for writing, a program started, a connection) ends it first, and is told as the reason why
-nothing is known.
+Invariant: nothing outlives the call but its trace (`process_sandbox.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import stat
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any
 
 from whence.langs.python.debuggee.executed_lines import LineWatch
 from whence.langs.python.debuggee.order import TargetCall
+from whence.langs.python.objects.object_kinds import ProgramObject
 from whence.langs.python.oracles.worker.declared_specs import reference_function
+from whence.langs.python.oracles.worker.process_sandbox import Sandbox
 from whence.langs.python.oracles.worker.program_loader import find_code
 from whence.langs.python.oracles.worker.program_names import CannotBuild, find_module, find_name
 from whence.langs.python.oracles.worker.recipe_builder import RecipeBuilder
 from whence.langs.python.oracles.worker.unrecorded_state import hidden_state
+from whence.langs.python.oracles.worker.worker_protocol import (
+    CallDone,
+    CallRequest,
+    CannotAnswer,
+    RecipeJson,
+    Respond,
+)
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
-Say = Callable[[dict[str, Any]], None]
 WHOLE = RecordOptions(bound=WHOLE_BOUND, first_bound=WHOLE_BOUND, global_bound=WHOLE_BOUND)
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_REACHING = (
-    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
-    "os.chmod", "os.chown", "os.utime", "os.kill", "os.killpg", "os.system", "os.exec",
-    "os.posix_spawn", "os.fork", "os.forkpty", "os.setxattr", "os.removexattr",
-    "shutil.", "subprocess.", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg",
-    "sqlite3.connect", "signal.pthread_kill", "ctypes.", "webbrowser.", "smtplib.", "ftplib.",
-    "tempfile.", "pty.", "syslog.",
-)  # fmt: skip
-_HARMLESS = frozenset({"ctypes.dlsym", "ctypes.addressof", "ctypes.cdata"})
 
 
-def perform(order: dict[str, Any], say: Say, rules: UserCodeRules) -> None:
-    """Make the call; say "done" once its trace is written, or why it cannot be made."""
-    declared = reference_function(order) if order.get("declared") else None
+def make_call(request: CallRequest, respond: Respond, rules: UserCodeRules) -> None:
+    """Make the call; answer `CallDone` once its trace is written, or why it cannot be made."""
+    declared = reference_function(request.module, request.qualname) if request.is_spec else None
     code = declared.__code__ if declared else find_code(
-        order["module"], order["qualname"], order["parameters"], order["free"], order["line"]
+        request.module, request.qualname, request.parameters, request.free_variables, request.line
     )  # fmt: skip
-    _disturb(order["seed"])
+    _disturb_chance(request.seed)
     builder = RecipeBuilder()
-    unset = _set_variables(order["variables"], builder)
-    arguments = {name: builder.build(spec) for name, spec in order["arguments"]}
-    function = declared or _function(code, order, builder)
-    positional, named = passed(code, arguments)
-    recording = Recording(Settings(order["trace"], WHOLE, rules, keeps_tail=False), (code.co_name,))
-    before = hidden_state(order["modules"])
-    watch = LineWatch(TargetCall.of(code)) if order.get("lines") else None
-    stay_inside(say)
+    _set_variables(request.variables, builder)
+    arguments = {name: builder.build(recipe) for name, recipe in request.arguments}
+    function = declared or _make_function(code, request, builder)
+    positional, named = split_arguments(code, arguments)
+    settings = Settings(request.trace, WHOLE, rules, keeps_tail=False)
+    recording = Recording(settings, (code.co_name,))
+    before = hidden_state(request.modules)
+    watch = LineWatch(TargetCall.of(code)) if request.wants_lines else None
+    Sandbox.enter(respond)
     recording.start()
     if watch is not None:
         watch.start()
     try:
-        _consume(function(*positional, **named), order["flags"], order["steps"])
+        _consume(function(*positional, **named), request.flags, request.steps)
     except BaseException:
         pass
     finally:
         lines = None if watch is None else watch.stop()
         recording.finish(0, 0)
-    Inside.over = True
+    Sandbox.leave()
     if watch is not None and lines is None:
-        say({"said": "cannot", "why": "it traces itself"})
+        respond(CannotAnswer("it traces itself"))
         return
-    done = {"unset": unset, "hidden": [before, hidden_state(order["modules"])], "lines": lines}
-    say({"said": "done", **done})
+    respond(CallDone(before, hidden_state(request.modules), lines))
 
 
-def _function(code: CodeType, order: dict[str, Any], builder: RecipeBuilder) -> FunctionType:
-    captured = {name: builder.build(spec) for name, spec in order["captured"]}
+def _make_function(code: CodeType, request: CallRequest, builder: RecipeBuilder) -> FunctionType:
+    captured = {name: builder.build(recipe) for name, recipe in request.captured}
     if "__class__" in code.co_freevars and "__class__" not in captured:
-        # What `super()` needs, in a version that did not call it.
-        captured["__class__"] = find_name(order["module"], order["qualname"].rpartition(".")[0])
+        # `super()` needs it; the recorded version may not have called that.
+        captured["__class__"] = find_name(request.module, request.qualname.rpartition(".")[0])
     cells = tuple(CellType(captured[name]) for name in code.co_freevars)
-    namespace = vars(find_module(order["module"]))
+    namespace = vars(find_module(request.module))
     return FunctionType(code, namespace, code.co_name, None, cells or None)
 
 
-def _disturb(seed: int) -> None:
-    """What is by chance shall differ: where objects lie, and random numbers."""
+def _disturb_chance(seed: int) -> None:
+    """Make what depends on chance differ: addresses of objects, and random numbers."""
     disturb_memory(seed)
     chance = random.Random(seed)
     random.seed(chance.random())
@@ -97,37 +90,34 @@ def _disturb(seed: int) -> None:
 
 
 def disturb_memory(seed: int) -> None:
-    """Objects shall lie elsewhere than in other processes."""
+    """Make objects lie at other addresses than in other processes."""
     chance = random.Random(seed)
-    _pads.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
+    _padding.append([bytearray(chance.randrange(1, 600)) for _ in range(chance.randrange(200))])
 
 
-_pads: list[list[bytearray]] = []
+_padding: list[list[bytearray]] = []
 
 
 def _set_variables(
-    variables: list[tuple[str, str, Any]], builder: RecipeBuilder
-) -> list[list[str]]:
-    """Give module variables the values that they had; those that could not be given one."""
-    unset = []
-    for module, name, spec in variables:
-        held = sys.modules.get(module)
-        try:
-            if held is None or spec is None:
-                raise CannotBuild(name)
-            vars(held)[name] = builder.build(spec)
-        except CannotBuild:
-            unset.append([module, name])
-    return unset
+    variables: Sequence[tuple[str, str, RecipeJson]], builder: RecipeBuilder
+) -> None:
+    """Give module variables their recorded values, where these can be rebuilt."""
+    for module_name, name, recipe in variables:
+        module = sys.modules.get(module_name)
+        if module is not None and recipe is not None:
+            with contextlib.suppress(CannotBuild):
+                vars(module)[name] = builder.build(recipe)
 
 
-def passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Each argument in the way in which the code takes it."""
+def split_arguments(
+    code: CodeType, arguments: Mapping[str, ProgramObject]
+) -> tuple[list[ProgramObject], dict[str, ProgramObject]]:
+    """Arguments by position and by name, as the code takes them."""
     names = list(arguments)
-    count, only = code.co_argcount, code.co_kwonlyargcount
+    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
     positional = [arguments[name] for name in names[:count]]
-    named = {name: arguments[name] for name in names[count : count + only]}
-    rest = names[count + only :]
+    named = {name: arguments[name] for name in names[count : count + keyword_only]}
+    rest = names[count + keyword_only :]
     if code.co_flags & 4:
         positional += arguments[rest.pop(0)]
     if code.co_flags & 8:
@@ -141,68 +131,19 @@ def passed(code: CodeType, arguments: dict[str, Any]) -> tuple[list[Any], dict[s
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 4, 8, 16
 
 
-def _consume(made: Any, flags: int, steps: int) -> None:
-    """Take as many steps with a generator as were taken; run a coroutine to its end."""
+def _consume(made: ProgramObject, flags: int, steps: int) -> None:
+    """Resume a generator as often as in the recording; run a coroutine to its end."""
     if flags & _GENERATOR:
         for _ in range(steps):
             next(made)
         del made  # as most programs leave a generator: unfinished
     elif flags & (_COROUTINE | _ASYNC_GENERATOR):
-        import asyncio  # which takes as long as all else that a worker loads
+        import asyncio  # which takes as long to load as all else in a worker
 
-        asyncio.run(made if flags & _COROUTINE else _consumed(made, steps))
+        asyncio.run(made if flags & _COROUTINE else _consume_async(made, steps))
 
 
-async def _consumed(made: Any, steps: int) -> None:
+async def _consume_async(made: AsyncGenerator[ProgramObject, None], steps: int) -> None:
     for _ in range(steps):
         await anext(made)
     await made.aclose()
-
-
-class Inside:
-    """Whether what is done here may reach beyond this process."""
-
-    over = False
-    say: Say
-    """Whom to tell that it would."""
-
-
-def stay_inside(say: Say, allowed: str = "") -> None:
-    """End the process as soon as something would reach beyond it."""
-    Inside.over = False
-
-    harmless = (allowed,) if allowed else ()
-
-    Inside.say = say
-
-    def hook(event: str, details: tuple[Any, ...]) -> None:
-        if Inside.over:
-            return
-        reason = ""
-        if event == "open":
-            path, _, flags = details
-            if isinstance(flags, int) and flags & _WRITING and not _is_unseen(path):
-                reason = "it opens a file for writing"
-        elif event.startswith(_REACHING) and not event.startswith((*_HARMLESS, *harmless)):
-            reason = f"it reaches outside of its process ({event})"
-        if reason:
-            Inside.over = True
-            Inside.say({"said": "cannot", "why": reason})
-            os._exit(0)
-
-    sys.addaudithook(hook)
-
-
-def _is_unseen(path: Any) -> bool:
-    """Whether nobody else can see what is written there.
-
-    So it is with `tempfile.TemporaryFile`: where a folder can be opened for writing, that makes a
-    file without a name.
-    """
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    if isinstance(path, int):
-        return stat.S_ISREG(found.st_mode) and found.st_nlink == 0
-    return stat.S_ISDIR(found.st_mode) or path == os.devnull

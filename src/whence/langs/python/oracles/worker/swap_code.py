@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+from collections.abc import Sequence
 from hashlib import blake2b
 from importlib import _bootstrap_external
 from types import CodeType, FunctionType
@@ -44,7 +45,7 @@ class CodeSwap:
     reference's may stand where other code stood, but comes from nowhere else than from here.
     """
 
-    def __init__(self, files: list[tuple[str, str]]) -> None:
+    def __init__(self, files: Sequence[tuple[str, str]]) -> None:
         self._files = frozenset(own for own, _ in files)
         self._own: dict[_Key, _Known] = {}
         self._there: dict[int, _Known] = {}
@@ -91,7 +92,7 @@ class CodeSwap:
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         return [cell for name, cell in sorted(cells) if both is None or name in both]
 
-    def made(self, function: FunctionType, theirs: bool) -> FunctionType:
+    def copy_function(self, function: FunctionType, theirs: bool) -> FunctionType:
         """A function like one, with the reference's code if there is any."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         code = self._exchanged(function.__code__) if theirs else function.__code__
@@ -112,7 +113,7 @@ class CodeSwap:
         known = self._own.get(_key(code))
         return known is None or known.code != known.theirs
 
-    def everywhere(self) -> None:
+    def swap_everywhere(self) -> None:
         """Give all functions that there are the reference's code, and all that are loaded later."""
         gc.unfreeze()  # what a program froze is not among the objects that there are
         for each in gc.get_objects():

@@ -1,8 +1,7 @@
-"""Runs a whole program and records it, with whole values or few: `python whole_run.py CONFIG`."""
+"""Runs a whole program and records it: `python whole_run.py CONFIG`, a `RunConfig` as JSON."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import replace
@@ -10,6 +9,7 @@ from importlib.machinery import PathFinder
 
 from whence.langs.python.debuggee.launch import Kind, Target, launch
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
+from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -34,17 +34,17 @@ class _First:
 
 def main() -> None:
     """Run it; the process ends as it does."""
-    config = json.loads(sys.argv[1])
-    os.chdir(config["cwd"])
-    if config["kind"] != Kind.SCRIPT.value:
-        sys.meta_path.insert(0, _First(config["paths"]))  # type: ignore[arg-type]
+    config = decode_as(RunConfig, sys.argv[1])
+    os.chdir(config.cwd)
+    if config.kind != Kind.SCRIPT.value:
+        sys.meta_path.insert(0, _First(config.paths))  # type: ignore[arg-type]
         # A test inside of a package is found with the package. pytest would object to that.
         os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
-    target = Target(Kind(config["kind"]), config["program"], tuple(config["arguments"]))
-    rules = UserCodeRules(*(tuple(each) for each in config["rules"]))
-    chosen = WHOLE if config["whole"] else RecordOptions()
+    target = Target(Kind(config.kind), config.program, tuple(config.arguments))
+    rules = UserCodeRules(*map(tuple, config.rules))
+    chosen = WHOLE if config.whole_values else RecordOptions()
     options = replace(chosen, max_bytes=_MOST_BYTES)
-    recording = Recording(Settings(config["output"], options, rules), target.words)
+    recording = Recording(Settings(config.output, options, rules), target.words)
 
     def finished(how: int, value: object) -> None:
         if recording.is_here:
