@@ -193,7 +193,7 @@ class ReferenceRunJudge:
     def _judge_test(self, note: Note) -> tuple[Sequence[Answer], Sequence[Trust]]:
         oracle = self.oracle
         if not oracle.passes():
-            problem = oracle.equations.problem or oracle.why_not
+            problem = oracle.reference_runs.problem or oracle.why_not
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")

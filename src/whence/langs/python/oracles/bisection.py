@@ -1,10 +1,10 @@
-"""The last revision in which a command still did what it should: found by halving.
+"""Finds the last revision in which a command still did what it should, by bisection.
 
-Revisions are unpacked into folders of their own and the command is run there; neither the working
-tree nor the repository is touched.
+Each revision is unpacked into a folder of its own, where the command runs. The working tree and the
+repository stay untouched.
 
-Invariant: a revision that the command cannot be run in is neither good nor bad. Where such
-revisions lie between the last good and the first bad one, that is said.
+Invariant: a revision in which the command cannot run is neither good nor bad. If such revisions lie
+between the last good and the first bad one, the result lists them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_BACK = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What came of the command."""
+    """How the command ended, and what it printed."""
 
     status: int | None
     """The exit status; None if it did not end in time."""
@@ -33,13 +33,13 @@ class CommandResult:
 
     @property
     def failed(self) -> bool:
-        """Whether anybody can see that it went wrong."""
+        """Whether the exit status says that it went wrong."""
         return self.status != 0
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is run, as it stands on a command line in `cwd`, and what must be there for it."""
+    """A command line, the folder in which it runs, and the file that it needs."""
 
     words: Sequence[str]
     cwd: str
@@ -48,7 +48,7 @@ class Command:
     limit: float = 60.0
 
     def run(self, top: str, folder: str) -> CommandResult | None:
-        """Run it with a folder in the place of the repository; None if it cannot be."""
+        """Run it with a folder in place of the repository; None if that is impossible."""
         cwd = os.path.normpath(os.path.join(folder, os.path.relpath(self.cwd, top)))
         if not os.path.isdir(cwd) or not os.path.exists(os.path.join(cwd, self.needs)):
             return None
@@ -71,11 +71,11 @@ class Command:
 
 
 def _environment(top: str, folder: str) -> dict[str, str]:
-    """Modules are looked for in the folder first, so that an installed working tree is not."""
+    """Modules come from the folder first, so that an installed working tree is not used."""
     own = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    moved = [os.path.join(folder, os.path.relpath(each, top)) if is_below(each, top) else each
-             for each in map(os.path.abspath, own)]  # fmt: skip
-    first = [each for each in (os.path.join(folder, "src"), folder) if os.path.isdir(each)]
+    moved = [os.path.join(folder, os.path.relpath(path, top)) if is_below(path, top) else path
+             for path in map(os.path.abspath, own)]  # fmt: skip
+    first = [path for path in (os.path.join(folder, "src"), folder) if os.path.isdir(path)]
     paths = os.pathsep.join(dict.fromkeys([*moved, *first]))
     return {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -99,7 +99,7 @@ class Bisection:
     tell: Callable[[str], None] = lambda text: None
     _tried: dict[str, bool | None] = field(default_factory=dict)
     _wanted: CommandResult | None = None
-    """What a good revision comes to, if it does not show in the exit status."""
+    """What a good revision prints, if the exit status does not show the failure."""
 
     def find(self, good: str | None, bad: str) -> BisectionResult:
         """The last good and the first bad revision, between `good`, if it is known, and `bad`."""
@@ -124,7 +124,7 @@ class Bisection:
         return self._halve(history, place)
 
     def _expect(self, good: str | None, bad: str, now: CommandResult) -> None:
-        """What is wrong does not show: then good is what comes to the same as the good one."""
+        """The exit status does not show the failure: what prints the same as `good` is good."""
         if good is None:
             raise WhenceError(
                 f"the command does not fail in {bad}; if what it prints is wrong, name a revision "
@@ -135,7 +135,7 @@ class Bisection:
             raise WhenceError(f"the command comes to the same in {bad} and in {good[:12]}")
 
     def _look_back(self, history: Sequence[str]) -> int:
-        """Ever farther, until a revision is good."""
+        """The first good revision found by doubling the distance."""
         step = 1
         while step < len(history) and step <= _MOST_BACK:
             if self._good(history[step]) is True:
@@ -165,13 +165,13 @@ class Bisection:
 
     def _good(self, revision: str) -> bool | None:
         if revision not in self._tried:
-            came = self._run(revision)
-            if came is None:
+            result = self._run(revision)
+            if result is None:
                 verdict = None
             elif self._wanted is not None:
-                verdict = came == self._wanted
+                verdict = result == self._wanted
             else:
-                verdict = not came.failed
+                verdict = not result.failed
             self._tried[revision] = verdict
             words = {True: "good", False: "bad", None: "cannot be tried"}[verdict]
             self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {words}")

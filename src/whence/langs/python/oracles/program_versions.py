@@ -1,10 +1,9 @@
-"""Two versions of a program side by side: which file is which, and which code differs.
+"""Two versions of a program: which file corresponds to which, and which code differs.
 
-Files are compiled here, never run. What a reference is, and where it is put, is `checkouts.py`'s
-business.
+Files are compiled here, never run. `checkouts.py` finds the reference and unpacks it.
 
-Invariant: code counts as the same only if what was recorded is what stands in the file today, and
-the compiler makes the same of it in both versions, wherever it stands in the file.
+Invariant: code counts as the same only if the file still holds what was recorded and both versions
+compile to the same, wherever the code stands in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OPTIMIZED = 1
 _MOST_FILES = 20_000
 _NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
 _CACHE = "CACHEDIR.TAG"
-"""In a folder that some tool filled and may empty at any time, such as that of pytest."""
+"""Marks a cache folder, such as that of pytest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +67,14 @@ class ReferenceVersion:
         return os.path.normpath(os.path.join(self.folder, os.path.relpath(folder, self.anchor)))
 
     def replaces(self, own: str, main: str) -> bool:
-        """Whether a file of the program has no place in this version."""
+        """Whether this version has its own file instead of one of the program's."""
         if self.script is not None:
             return own == main and not _same_path(own, self.script)
         return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
 class VersionPair:
-    """The program as it was recorded, and a reference."""
+    """The program as it was recorded, and a reference version."""
 
     def __init__(
         self,
@@ -123,11 +122,11 @@ class VersionPair:
         return list(dict.fromkeys(found))
 
     def own(self) -> ProgramVersion:
-        """The program's own version, to be started."""
+        """How to start the program's own version."""
         return self._version("your own version", self.main, self._first(), self.roots(), ())
 
     def other(self) -> ProgramVersion:
-        """The reference, to be started."""
+        """How to start the reference."""
         reference = self.reference
         main = reference.file(self.main, self.main) if self.main else ""
         if main is None:
@@ -153,7 +152,7 @@ class VersionPair:
         words = header.command
         options = header.options
         rules = UserCodeRules(
-            (*options.get("user_code", ()), *(each for each in added if os.sep in each)),
+            (*options.get("user_code", ()), *(path for path in added if os.sep in path)),
             tuple(options.get("only", ())),
             tuple(options.get("left_out", ())),
         )
@@ -205,12 +204,12 @@ class VersionPair:
         others = [code for code in all_code(other) if code.co_qualname == entry.qualname]
         if len(others) != len(named):
             # Which is which is not known, but it is the same as one that is there.
-            return any(content(mine[0]) == content(each) for each in others)
+            return any(content(mine[0]) == content(other) for other in others)
         return content(mine[0]) == content(others[named.index(mine[0])])
 
     @cached_property
     def only_functions_differ(self) -> bool:
-        """Whether all that differs between the versions is what stands inside functions."""
+        """Whether the versions differ only inside functions."""
         if self.reference.script is None and not _same_data(
             self.reference.anchor, self.reference.folder
         ):
@@ -253,9 +252,9 @@ class VersionPair:
 
 
 def _without_label(statement: ast.stmt, used: frozenset[str]) -> None:
-    """Take the value out of `__version__ = "1.2"`: each release has its own, and it does nothing.
+    """Remove the value of `__version__ = "1.2"`: it differs in each release and does nothing.
 
-    Only what is a constant, has such a name, and is used in no function of the program.
+    Only for constants with such a name that no function of the program uses.
     """
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
@@ -289,7 +288,7 @@ def _root(file: str, module: str) -> list[str]:
 
 
 def _bodies(code: CodeType) -> Iterator[CodeType]:
-    """The body of a module, and those of its classes. What functions hold is their own business."""
+    """The body of a module and of its classes, without functions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:

@@ -1,7 +1,7 @@
-"""Whether two recorded calls are the same equation: inputs alone, and outcome with effects.
+"""Compares recorded values and calls: the inputs alone, or the outcome with its effects.
 
-Two processes never agree on everything: addresses, the order of sets, what an object hides. So
-there are three answers, and *different* is only said of what is known in full on both sides.
+Two processes never agree on everything: addresses, the order of sets, hidden state. So there are
+three results, and only what is known in full on both sides can be `DIFFERENT`.
 
 Invariant: `SAME` and `DIFFERENT` are never guesses. Texts that differ only in what looks like an
 address, and dicts that differ only in their order, are `UNKNOWN`.
@@ -35,7 +35,7 @@ class Match(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two things compare, and where or why not."""
+    """How two things compare, and the difference or what is unknown."""
 
     match: Match
     why: str = ""
@@ -45,7 +45,7 @@ _SAME = Comparison(Match.SAME)
 
 
 class _RecipeComparer:
-    """Compares recipes of two calls; which labels mean the same object is found on the way."""
+    """Compares recipes of two calls, and learns which labels mean the same object."""
 
     def __init__(self, ours: CallRecipe | None = None, theirs: CallRecipe | None = None) -> None:
         self._ours: dict[int, int] = {}
@@ -109,10 +109,10 @@ class _RecipeComparer:
         return first_difference(map(self.compare, one, other))
 
     def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
-        """Objects of the inputs, of which at least one side holds one here.
+        """Compare where at least one side refers to an object of the inputs.
 
-        That both hold another one, or that one side holds a new one, is a difference if it is told
-        otherwise. If it looks alike, nobody knows whether it matters.
+        Another object, or a new one, is a difference if its content differs. If it looks alike,
+        nobody knows whether it matters.
         """
         if isinstance(ours, r.SharedRecipe) and isinstance(theirs, r.SharedRecipe):
             known = self._ours.get(ours.label), self._theirs.get(theirs.label)
@@ -272,12 +272,12 @@ def _state(state: r.State) -> str:
 
 
 def compare_values(one: r.Recipe, other: r.Recipe) -> Comparison:
-    """Two values that belong to no call."""
+    """Compare two values that belong to no call."""
     return _RecipeComparer().compare(one, other)
 
 
 def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Comparison:
-    """Values one by one, of which some may be the same object."""
+    """Compare values one by one; some may be the same object."""
     return _RecipeComparer().compare_all(ours, theirs)
 
 
@@ -285,13 +285,13 @@ def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compari
 
 
 def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Comparison:
-    """Whether both were given the same."""
+    """Whether both calls received the same."""
     comparison = _RecipeComparer()
     return first_difference(_inputs(comparison, ours, theirs))
 
 
 def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
-    """How two recordings of what should be one call differ, as far as both tell it."""
+    """How two recordings of what should be one call differ; empty if they agree so far as known."""
     comparison = _RecipeComparer(ours, theirs)
     found = first_difference(
         (
@@ -318,7 +318,7 @@ class CallEquation:
 
 
 def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
-    """Whether the same came of two calls that were given the same."""
+    """Whether two calls with the same inputs had the same outcome and effects."""
     ours, theirs = one.call, other.call
     comparison = _RecipeComparer(ours, theirs)
     inputs = first_difference(_inputs(comparison, ours, theirs))
@@ -343,7 +343,7 @@ def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
 
 
 def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Comparison:
-    """What was printed. Warnings and tracebacks tell of places, which are never the same."""
+    """Compare what was printed. Standard error holds paths and addresses, which always differ."""
     found = compare_texts(one.get(1, ""), other.get(1, ""))
     if found.match is Match.SAME and one.get(2, "") != other.get(2, ""):
         return Comparison(Match.UNKNOWN, "something else was written to standard error")
@@ -426,7 +426,7 @@ def _changes(
     given: Mapping[Any, r.Recipe],
     other_given: Mapping[Any, r.Recipe],
 ) -> Comparison:
-    """What became of the inputs; one that was not changed is as it was given."""
+    """Compare the inputs after the call; one that did not change is as it was before."""
     found = []
     for name in dict.fromkeys((*ours, *theirs)):
         one = ours.get(name, given.get(name))

@@ -23,27 +23,21 @@ import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.oracles.call_requests import CannotRequest, request_for_call
 from whence.langs.python.oracles.checkouts import find_reference
 from whence.langs.python.oracles.fork_at_call import ForkAtCall
 from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
+from whence.langs.python.oracles.rebuilt_calls import NeverKnown, NotKnownHere, RebuiltCalls
 from whence.langs.python.oracles.recipe_comparison import (
-    CallEquation,
     Comparison,
     Match,
-    compare_equations,
-    compare_state,
-    hidden_changes,
-    is_opaque,
 )
 from whence.langs.python.oracles.reference_runs import (
     NotFullyRecorded,
@@ -51,15 +45,13 @@ from whence.langs.python.oracles.reference_runs import (
     compare_runs,
     equation_at,
 )
-from whence.langs.python.oracles.worker.worker_protocol import CallDone, CallRequest
-from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
+from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.trace_reader import open_trace
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
-from whence.langs.python.trace.value_recipes import QualifiedName, Recipe, why_unknown
 from whence.model.call import OutcomeKind
 from whence.model.question import Question
 from whence.model.symptom import Symptom, SymptomKind
@@ -68,25 +60,19 @@ from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
 
 IN_PLACE = "made again in its place"
-REPEATED = 3
-"""How often a call is made before it is called wrong."""
 FEW = 100
-"""So many calls below one are judged for its sake."""
+"""How many calls below a call are judged at most for its sake."""
 RUNNING = 120.0
 """Seconds that a whole run of the reference may take."""
 
 
-class _No(Exception):
-    """Why nothing is known."""
-
-
-class _Final(_No):
-    """The same, where no other way may say more."""
-
-
 @dataclass
 class ReferenceOracle:
-    """Asks another version of the program."""
+    """Asks another version of the program.
+
+    It is one thing despite its size: it orders the ways to judge a call, and each verdict may need
+    those on its callees.
+    """
 
     tree: ColumnTree
     reference: ReferenceVersion
@@ -111,13 +97,14 @@ class ReferenceOracle:
             source.file.header, source.tables.codes(), self.reference, str(stdin)
         )
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
-        self._workers = [Worker(self.versions.own()), Worker(self.versions.other())]
-        self.equations = ReferenceRuns(
+        self._rebuilt_calls = RebuiltCalls(self.versions, self._folder, self.limit)
+        self.reference_runs = ReferenceRuns(
             self.versions.other(), self._folder, self.running, self._is_replaced
         )
-        self.in_place = ForkAtCall(self.tree, self.versions, self._folder, self.limit, self.running)
-        self._calls = 0
-        self._judged: dict[int, tuple[Verdict, str] | _No] = {}
+        self._fork_at_call = ForkAtCall(
+            self.tree, self.versions, self._folder, self.limit, self.running
+        )
+        self._judged: dict[int, tuple[Verdict, str] | NotKnownHere] = {}
 
     def _is_replaced(self, file: str) -> bool:
         """Whether a whole run by the reference must not have run a file.
@@ -153,8 +140,8 @@ class ReferenceOracle:
         except UsageError:
             return None
         try:
-            verdict, self.last = self._known(position)
-        except _No as problem:
+            verdict, self.last = self._verdict(position)
+        except NotKnownHere as problem:
             if not self._is_only_difference(position):
                 self.last = str(problem)
                 self.kept[self.last] += 1
@@ -188,13 +175,11 @@ class ReferenceOracle:
         """
         try:
             verdict, _ = self._judge_run()
-        except _No as problem:
+        except NotKnownHere as problem:
             raise WhenceError(str(problem)) from None
-        return (
-            symptom_of(self.tree, self.equations.endings()[0])
-            if (verdict is Verdict.WRONG)
-            else None
-        )
+        if verdict is not Verdict.WRONG:
+            return None
+        return symptom_of(self.tree, self.reference_runs.endings()[0])
 
     @property
     def is_test(self) -> bool:
@@ -214,11 +199,11 @@ class ReferenceOracle:
             return False
         # The last one is what failed: what pytest tries before may raise too.
         failed = self.tree.functions[int(columns.function[raised[-1]])]
-        runs = self.equations.endings()
+        runs = self.reference_runs.endings()
         for tree in runs:
             there = [
-                (each.module, each.qualname) == (failed.module, failed.qualname)
-                for each in tree.functions
+                (function.module, function.qualname) == (failed.module, failed.qualname)
+                for function in tree.functions
             ]
             calls = np.array(there)[tree.columns.function]
             if not calls.any():
@@ -235,7 +220,7 @@ class ReferenceOracle:
         """Whether these calls of a run by the reference are of the tests that were recorded."""
         own = self._test_files()
         functions = [tree.functions[number] for number in tree.columns.function[calls].tolist()]
-        files = {str(each.location.file) for each in functions if each.location is not None}
+        files = {str(item.location.file) for item in functions if item.location is not None}
         return files <= own or all(map(self._is_equal_file, own))
 
     def _is_only_difference(self, position: int) -> bool:
@@ -243,7 +228,9 @@ class ReferenceOracle:
         columns = self.tree.columns
         trusted = set(self.unchanged()) if self.is_test else set()
         changed = [
-            number for number, each in enumerate(self.tree.functions) if each.name not in trusted
+            number
+            for number, function in enumerate(self.tree.functions)
+            if function.name not in trusted
         ]
         calls = np.flatnonzero(np.isin(columns.function, changed))
         return bool(trusted) and calls.tolist() == [position] and self.passes()
@@ -260,9 +247,8 @@ class ReferenceOracle:
 
     def close(self) -> None:
         """End what was started, and clear up."""
-        self.in_place.close()
-        for worker in self._workers:
-            worker.close()
+        self._fork_at_call.close()
+        self._rebuilt_calls.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         if self.reference.temporary:
             shutil.rmtree(self.reference.folder, ignore_errors=True)
@@ -274,7 +260,7 @@ class ReferenceOracle:
             total = sum(self.kept.values())
             reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
             found.append(f"reference: {total} calls could not be transferred: {reasons}")
-        for worker in self._workers:
+        for worker in self._rebuilt_calls.workers:
             if worker.problems and self.kept:
                 found.append(
                     f"reference: of {worker.version.name} not all could be loaded: "
@@ -287,7 +273,7 @@ class ReferenceOracle:
     def _judge(self, position: int) -> tuple[Verdict, str]:
         source, number = place_of(self.tree, position)
         if number < 0:
-            raise _No("it was not recorded")
+            raise NotKnownHere("it was not recorded")
         if number == 0:
             return self._judge_run()
         codes = self._codes_below(position)
@@ -301,108 +287,110 @@ class ReferenceOracle:
             return self._judge_run()
         call = recipes.call_recipe(number)
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
-            raise _No("it did not end")
+            raise NotKnownHere("it did not end")
         cut_off = self.tree.columns.outcome[position] == OutcomeKind.NOT_TERMINATED
         if cut_off and self.versions.same(code) is not False:
             # By the recursion limit: what it would have called is not there to be blamed.
-            raise _No("it did not end")
+            raise NotKnownHere("it did not end")
         try:
-            compared, how = self._compared(position, source, number, call)
-        except _No as problem:
-            if not isinstance(problem, _Final) and whole and self._is_blameless(position):
+            compared, how = self._compare(position, source, number, call)
+        except NotKnownHere as problem:
+            if not isinstance(problem, NeverKnown) and whole and self._is_blameless(position):
                 return Verdict.RIGHT, "its code is the same, and all that it called is right"
             raise
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
         if False not in known:
-            raise _No(
+            raise NotKnownHere(
                 "it comes to something else there, though no code that ran in it is known to differ"
             )
         if how != IN_PLACE:
             self._doubt(position, code)
         return Verdict.WRONG, how
 
-    def _compared(
-        self, position: int, source: Any, number: int, call: CallRecipe
+    def _compare(
+        self, position: int, source: TraceSource, number: int, call: CallRecipe
     ) -> tuple[Comparison, str]:
-        """How the call compares, by the first way that can tell; `_No` if none can."""
+        """How the call compares, by the first way that can tell; `NotKnownHere` if none can."""
         ways: list[Callable[[], tuple[Comparison, str]]] = [
-            lambda: (self.in_place.compare(position, call), IN_PLACE),
-            lambda: self._elsewhere(position, source, number),
+            lambda: (self._fork_at_call.compare(position, call), IN_PLACE),
+            lambda: self._compare_transferred(position, source, number),
         ]
         unknown = []
-        for way in reversed(ways) if self.in_place.is_slow else ways:
+        for way in reversed(ways) if self._fork_at_call.is_slow else ways:
             compared, how = way()
             if compared.match is not Match.UNKNOWN:
                 return compared, how
             unknown.append(compared.why)
-        raise _No("; ".join(unknown))
+        raise NotKnownHere("; ".join(unknown))
 
-    def _elsewhere(self, position: int, source: Any, number: int) -> tuple[Comparison, str]:
-        """How the call compares where it is not made in its place."""
+    def _compare_transferred(
+        self, position: int, source: TraceSource, number: int
+    ) -> tuple[Comparison, str]:
+        """How the call compares on rebuilt inputs, or in whole runs of the reference."""
         try:
             ours = equation_at(self.tree, position)
         except NotFullyRecorded as problem:
             return Comparison(Match.UNKNOWN, str(problem)), ""
         if is_body(ours.call.code):
             return Comparison(Match.UNKNOWN, "it is the body of a module or class"), ""
-        compared, how = self._made_again(source, number, ours)
+        compared = self._rebuilt_calls.compare(source, number, ours)
         if compared.match is not Match.UNKNOWN:
-            return compared, how
-        by_equation = self.equations.compare(ours)
+            return compared, "made again by the reference"
+        by_equation = self.reference_runs.compare(ours)
         if by_equation.match is Match.UNKNOWN:
             return Comparison(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
         return by_equation, "an equal call of the reference's run"
 
-    def _known(self, position: int) -> tuple[Verdict, str]:
-        """What is known of a call; each is judged once."""
+    def _verdict(self, position: int) -> tuple[Verdict, str]:
+        """The verdict on a call and how it was reached; each call is judged once."""
         if position not in self._judged:
             try:
                 self._judged[position] = self._judge(position)
-            except _No as problem:
+            except NotKnownHere as problem:
                 self._judged[position] = problem
         found = self._judged[position]
-        if isinstance(found, _No):
+        if isinstance(found, NotKnownHere):
             raise found
         return found
 
     def _is_blameless(self, position: int) -> bool:
-        """Whether a call is right because neither its code nor what it called can be wrong."""
+        """Whether a call is right because neither its code nor a callee can be wrong."""
         few = int(self.tree.columns.end[position]) - position <= FEW
-        return few and self._is_unchanged(position) and self._called_right(position)
+        return few and self._is_unchanged(position) and self._callees_are_right(position)
 
     def _doubt(self, position: int, code: CodeEntry) -> None:
         """Code that does not differ cannot be wrong if all that it called is right."""
-        if self.versions.same(code) and self._called_right(position):
-            raise _Final(
+        if self.versions.same(code) and self._callees_are_right(position):
+            raise NeverKnown(
                 "it comes to something else there, though its code is the same and all that it "
                 "called is right"
             )
 
-    def _called_right(self, position: int) -> bool:
-        """Whether all that a call called is known to be right."""
+    def _callees_are_right(self, position: int) -> bool:
+        """Whether all callees of a call are known to be right."""
         columns = self.tree.columns
         at = position + 1
         while at < int(columns.end[position]):
             try:
-                if self._known(at)[0] is not Verdict.RIGHT:
+                if self._verdict(at)[0] is not Verdict.RIGHT:
                     return False
-            except _No:
+            except NotKnownHere:
                 return False
             at = int(columns.end[at])
         return True
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
-        runs = self.equations.endings()
+        runs = self.reference_runs.endings()
         if not runs:
-            raise _No(self.equations.problem)
+            raise NotKnownHere(self.reference_runs.problem)
         between = compare_runs(runs[0], runs[1])
         if between.match is not Match.SAME:
-            raise _No(f"runs of the reference are not alike ({between.why})")
+            raise NotKnownHere(f"runs of the reference are not alike ({between.why})")
         compared = compare_runs(self.tree, runs[0])
         if compared.match is Match.UNKNOWN:
-            raise _No(compared.why)
+            raise NotKnownHere(compared.why)
         same = compared.match is Match.SAME
         return (Verdict.RIGHT if same else Verdict.WRONG), "the whole run"
 
@@ -433,102 +421,6 @@ class ReferenceOracle:
         end = int(self.tree.columns.end[position])
         some = self._unseen or bool(self.tree.columns.implicit[position:end].any())
         return not some and bool((self.tree.details[position:end] > 0).all())
-
-    # --- making a call again ---------------------------------------------------------------------
-
-    def _made_again(self, source: Any, number: int, ours: CallEquation) -> tuple[Comparison, str]:
-        """How the call compares when it is made by the reference."""
-        try:
-            request, unsent = self._request(source, number, ours)
-            own, other = self._workers
-            again = self._believed(own, request, ours, unsent)
-            theirs = self._equation(other, request, ours, unsent)
-            compared = compare_equations(ours, theirs)
-            unseen = hidden_changes(again, theirs) if compared.match is Match.SAME else []
-            if unseen:
-                names = ", ".join(unseen[:3]).replace(":", ".")
-                raise _Final(f"it changes or reads {names}, which a recording does not show")
-            for _ in range(1, REPEATED if compared.match is Match.DIFFERENT else 1):
-                self._believed(own, request, ours, unsent)
-                more = self._equation(other, request, ours, unsent)
-                if compare_equations(theirs, more).match is not Match.SAME:
-                    raise _No("it does not always come to the same there")
-            return compared, "made again by the reference"
-        except _Final:
-            raise
-        except _No as problem:
-            return Comparison(Match.UNKNOWN, str(problem)), ""
-
-    def _believed(
-        self,
-        own: Worker,
-        request: CallRequest,
-        ours: CallEquation,
-        unsent: dict[QualifiedName, Recipe],
-    ) -> CallEquation:
-        """The call as the own version made it again, if that is as it was."""
-        theirs = self._equation(own, request, ours, unsent)
-        again = compare_equations(ours, theirs)
-        if again.match is not Match.SAME:
-            raise _No(f"made again by its own version it does not come to the same ({again.why})")
-        return theirs
-
-    def _request(
-        self, source: Any, number: int, ours: CallEquation
-    ) -> tuple[CallRequest, dict[QualifiedName, Recipe]]:
-        """The request to a worker, and the variables whose values cannot be sent."""
-        try:
-            return request_for_call(source, number, ours, self._workers[0].version.modules)
-        except CannotRequest as problem:
-            raise _No(str(problem)) from None
-
-    def _equation(
-        self,
-        worker: Worker,
-        request: CallRequest,
-        ours: CallEquation,
-        unsent: dict[QualifiedName, Recipe],
-    ) -> CallEquation:
-        """The call as a worker made it."""
-        self._calls += 1
-        output = self._folder / f"call-{self._calls}.whence"
-        is_own = worker is self._workers[0]
-        line = ours.call.code.first_line if is_own else None
-        try:
-            numbered = replace(request, trace=str(output), seed=self._calls, line=line)
-            done = worker.ask(numbered, CallDone, self.limit)
-            tree = open_trace(output)
-            theirs = equation_at(tree, 1) if len(tree.columns) > 1 else None
-        except (WorkerFailed, NotFullyRecorded, WhenceError) as problem:
-            raise _No(str(problem)) from None
-        finally:
-            output.unlink(missing_ok=True)
-        if theirs is None or theirs.call.code.qualname != ours.call.code.qualname:
-            raise _No("it was not recorded there")
-        self._check(tree, ours, theirs, unsent, is_own)
-        return replace(theirs, hidden=(done.hidden_before, done.hidden_after))
-
-    def _check(
-        self,
-        tree: ColumnTree,
-        ours: CallEquation,
-        theirs: CallEquation,
-        unsent: dict[QualifiedName, Recipe],
-        is_own: bool,
-    ) -> None:
-        """Whether it had before it what the recorded call had."""
-        source, _ = place_of(tree, 1)
-        for code in source.tables.codes():
-            file = self.versions.absolute(code.file)
-            if not is_own and self.reference.replaces(file, self.versions.main):
-                raise _No("the reference has not all of the program's modules")
-        state = compare_state(ours, theirs)
-        if state.match is not Match.SAME:
-            raise _No(f"a module variable could not be given its value ({state.why})")
-        for name in theirs.variables.keys() & unsent.keys():
-            if not is_opaque(unsent[name]):
-                why = why_unknown(unsent[name])
-                raise _No(f"it reads {name.qualname}, which cannot be made again: {why}")
 
 
 def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:

@@ -1,10 +1,9 @@
-"""What a whole run of the reference says: function and inputs, and what came of it there.
+"""Whole runs of the program by the reference version, searched for calls equal to a recorded one.
 
-The program is run once more as it was recorded, with whole values, by the reference; and a second
-time with another seed of hashes, so that what is by chance is known. A call of the recorded run is
-judged by the calls of the same function that were given the same.
+The reference runs the program twice, with whole values and different hash seeds, so that chance
+shows. The calls of the same function with the same inputs judge a recorded call.
 
-Invariant: an equation counts only if all calls with these inputs, in both runs, came to the same.
+Invariant: a result counts only if all calls with these inputs, in both runs, had the same outcome.
 """
 
 from __future__ import annotations

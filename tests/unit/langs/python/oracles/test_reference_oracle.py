@@ -315,7 +315,7 @@ def test_a_reference_that_there_is_not_is_said(
 def test_nothing_is_left_behind_when_a_session_ends(tmp_path: Path) -> None:
     oracle = pair(tmp_path, "def f(): return 1\nf()\n", "def f(): return 2\nf()\n")
     judged(oracle.tree, oracle)
-    processes = [worker._process for worker in oracle._workers]
+    processes = [worker._process for worker in oracle._rebuilt_calls.workers]
     folder = oracle._folder
     oracle.close()
     assert not folder.exists()

@@ -1,6 +1,6 @@
-"""Notices that calls of some code begin, in all of a process.
+"""Notices the start of calls of some code, in all threads of a process.
 
-Apart from the recorder, which writes down all calls: here one is waited for, or should not be.
+The recorder writes down every call; this only watches for calls that are wanted or forbidden.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from whence.langs.python.record.choose import free_tool_id
 
 
 class CallStartMonitor:
-    """Tells of each call of the code that is wanted, once it begins."""
+    """Calls `on_start` with the frame of each call whose code is wanted."""
 
     def __init__(
-        self, wanted: Callable[[CodeType], bool], began: Callable[[FrameType], None]
+        self, is_wanted: Callable[[CodeType], bool], on_start: Callable[[FrameType], None]
     ) -> None:
-        self._wanted = wanted
-        self._began = began
+        self._is_wanted = is_wanted
+        self._on_start = on_start
         self._tool: int | None = None
         self.problem = ""
-        """Why not all were told of."""
+        """Why some calls may have been missed."""
 
     def start(self) -> None:
-        """Watch from here on."""
+        """Begin to watch."""
         if sys.version_info < (3, 12):
             threading.setprofile(self._profiled)
             sys.setprofile(self._profiled)
@@ -43,7 +43,7 @@ class CallStartMonitor:
         monitoring.restart_events()
 
     def stop(self) -> None:
-        """Watch no further."""
+        """Stop watching."""
         if sys.version_info < (3, 12):
             if sys.getprofile() != self._profiled:
                 self.problem = "it set a profile function of its own"
@@ -54,16 +54,16 @@ class CallStartMonitor:
             sys.monitoring.free_tool_id(self._tool)
 
     def _started(self, code: CodeType, offset: int) -> Any:
-        if not self._wanted(code):
+        if not self._is_wanted(code):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
-        self._began(sys._getframe(1))
+        self._on_start(sys._getframe(1))
         return None
 
     def _profiled(self, frame: FrameType, event: str, argument: object) -> None:
-        # A generator that goes on is told as a call, too; but it does not resume at 0.
+        # A resumed generator is also reported as a call, but does not resume at 0.
         if (
             event == "call"
-            and self._wanted(frame.f_code)
+            and self._is_wanted(frame.f_code)
             and frame.f_code.co_code[frame.f_lasti + 1] == 0
         ):
-            self._began(frame)
+            self._on_start(frame)

@@ -1,9 +1,8 @@
 """Brings one version of a program into this process without running its main part.
 
-The script is run under another name than `__main__`, as the standard library's multiprocessing does
-it, and is given that name afterwards: to the calls that are made in it then, it is the script that
-was recorded. What a script does outside of `if __name__ == "__main__"` is done, with its output
-thrown away.
+The script runs under another name than `__main__`, as in multiprocessing, and gets that name
+afterwards: calls that are made later see the script that was recorded. What a script does outside
+of `if __name__ == "__main__"` is done, and its output is thrown away.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import own_names
 from whence.langs.python.source.code_digest import all_code
 
 _WHILE_LOADED = "__mp_main__"
-_raw_dict = type.__dict__["__dict__"].__get__
 
 
 class CannotLoad(Exception):
-    """Why the program's version is not to be had."""
+    """Why the version of the program cannot be loaded."""
 
 
 def load(kind: str, name: str, modules: Sequence[str]) -> list[str]:
-    """The program and its modules; gives what went wrong, as texts."""
+    """Load the program and its modules; return what went wrong, as texts."""
     problems = []
     try:
         _load_main(kind, name)
@@ -86,12 +85,12 @@ def _of_module(name: str, module: ModuleType) -> CodeType:
 
 def _rename(module: ModuleType) -> None:
     module.__dict__["__name__"] = "__main__"
-    for each in gc.get_objects():
-        if isinstance(each, type):
-            if _raw_dict(each).get("__module__") == _WHILE_LOADED:
-                type.__setattr__(each, "__module__", "__main__")
-        elif isinstance(each, FunctionType) and each.__module__ == _WHILE_LOADED:
-            each.__module__ = "__main__"
+    for value in gc.get_objects():
+        if isinstance(value, type):
+            if own_names(value).get("__module__") == _WHILE_LOADED:
+                type.__setattr__(value, "__module__", "__main__")
+        elif isinstance(value, FunctionType) and value.__module__ == _WHILE_LOADED:
+            value.__module__ = "__main__"
 
 
 # --- code by its name ----------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def module_code(name: str) -> CodeType | None:
 def find_code(
     module: str, qualname: str, parameters: Sequence[str], free: Sequence[str], line: int | None
 ) -> CodeType:
-    """The only code of a module with this name and these inputs; of several the one at a line."""
+    """The one code of a module with this name and these inputs; of several, the one at a line."""
     body = module_code(module)
     if body is None:
         raise CannotLoad(f"there is no module {module}")

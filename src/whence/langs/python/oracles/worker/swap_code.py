@@ -1,7 +1,6 @@
-"""Puts the code of the reference in the place of the program's own, in all functions that exist
-and in all modules that are still to be loaded.
+"""Replaces the program's code by the reference's, in all functions and in modules loaded later.
 
-Invariant: a function keeps all but its code: its variables, its defaults, what it captured.
+Invariant: a function keeps everything but its code: its variables, defaults and captured cells.
 """
 
 from __future__ import annotations
@@ -21,117 +20,117 @@ from whence.langs.python.source.code_digest import all_code, content
 _Key = tuple[str, str, int, bytes]
 
 SourceLoader: Any = _bootstrap_external.SourceLoader
-"""Which all loaders of modules from files of Python have their code from."""
+"""From which all loaders of Python source files inherit."""
 
 _absolute = functools.cache(os.path.abspath)
 
 
-class _Known(NamedTuple):
-    """What is known of some code of either version."""
+class _CodePair(NamedTuple):
+    """Code of one version, with its counterpart."""
 
     code: CodeType
     place: str
-    """What tells it apart from other code of its name."""
+    """Tells it from other code of its name, equally in both versions."""
     theirs: CodeType | None = None
-    """What it is in the reference."""
+    """Its counterpart in the reference."""
     captured: frozenset[str] | None = None
-    """What both versions capture, where that is not the same."""
+    """The names that both versions capture, where these differ."""
 
 
 class CodeSwap:
-    """The code of both versions of some files, which differ in functions only.
+    """The code of both versions of some files, which differ only inside functions.
 
-    Own code that runs may have been changed by those who watch it, so it is known by its place. The
-    reference's may stand where other code stood, but comes from nowhere else than from here.
+    A monitor may have changed the program's own code objects, so they are identified by file, name
+    and lines. The reference's code objects are all made here and identified by address.
     """
 
     def __init__(self, files: Sequence[tuple[str, str]]) -> None:
         self._files = frozenset(own for own, _ in files)
-        self._own: dict[_Key, _Known] = {}
-        self._there: dict[int, _Known] = {}
+        self._own: dict[_Key, _CodePair] = {}
+        self._there: dict[int, _CodePair] = {}
         for own, other in files:
             ours, theirs = (_by_name(_compiled(file, own)) for file in (own, other))
             for name in ours.keys() | theirs.keys():
                 self._pair(ours.get(name, []), theirs.get(name, []))
 
     def _pair(self, ours: list[CodeType], theirs: list[CodeType]) -> None:
-        """Code of one name: what is the first here is the first there.
+        """Pair code of one name by its order.
 
-        If some is missing, only what does the same is known to be one.
+        If the numbers differ, only code that does the same is paired.
         """
         if len(ours) == len(theirs):
             for number, (one, two) in enumerate(zip(ours, theirs, strict=True)):
                 both = None
                 if one.co_freevars != two.co_freevars:
                     both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
-                self._own[_key(one)] = _Known(one, str(number), two, both)
-                self._there[id(two)] = _Known(two, str(number), two, both)
+                self._own[_key(one)] = _CodePair(one, str(number), two, both)
+                self._there[id(two)] = _CodePair(two, str(number), two, both)
             return
         there = {content(code, whole=True): code for code in theirs}
         for code in ours:
             same = there.get(content(code, whole=True))
-            self._own[_key(code)] = _Known(code, _by_what_it_does(code), same)
+            self._own[_key(code)] = _CodePair(code, _by_what_it_does(code), same)
         for code in theirs:
-            self._there[id(code)] = _Known(code, _by_what_it_does(code), code)
+            self._there[id(code)] = _CodePair(code, _by_what_it_does(code), code)
 
-    def _known(self, code: CodeType) -> _Known | None:
+    def _find_pair(self, code: CodeType) -> _CodePair | None:
         return self._there.get(id(code)) or self._own.get(_key(code))
 
     def place(self, code: CodeType) -> str:
-        """What tells code apart from other code of its name, in both versions."""
-        known = self._known(code)
+        """Tells code from other code of its name, equally in both versions."""
+        known = self._find_pair(code)
         if known is not None:
             return known.place
         return blake2b(b"%d " % code.co_firstlineno + code.co_linetable, digest_size=8).hexdigest()
 
     def captured(self, function: FunctionType) -> list[Any]:
-        """The cells that a function has in both versions. What else it has is for its own code."""
+        """The cells that a function has in both versions. Others are for its own code."""
         code = function.__code__
-        known = self._known(code)
+        known = self._find_pair(code)
         both = None if known is None else known.captured
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         return [cell for name, cell in sorted(cells) if both is None or name in both]
 
     def copy_function(self, function: FunctionType, theirs: bool) -> FunctionType:
-        """A function like one, with the reference's code if there is any."""
+        """A copy of a function, with the reference's code if it is wanted and there is any."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        code = self._exchanged(function.__code__) if theirs else function.__code__
+        code = self._counterpart(function.__code__) if theirs else function.__code__
         if {*code.co_freevars} - {*cells}:
             raise CannotBuild(f"{code.co_qualname} has other free variables there")
         closure = tuple(cells[name] for name in code.co_freevars) or None
         return FunctionType(code, function.__globals__, function.__name__, None, closure)
 
-    def _exchanged(self, code: CodeType) -> CodeType:
-        """The reference's code in the place of some code, if there is any."""
-        known = self._known(code)
+    def _counterpart(self, code: CodeType) -> CodeType:
+        """The reference's code for some code, if there is any; otherwise the code itself."""
+        known = self._find_pair(code)
         return code if known is None or known.theirs is None else known.theirs
 
     def is_own(self, code: CodeType) -> bool:
-        """Whether code is the program's own, and not the same in the reference."""
+        """Whether code is the program's own and differs in the reference."""
         if id(code) in self._there or _absolute(code.co_filename) not in self._files:
             return False
         known = self._own.get(_key(code))
         return known is None or known.code != known.theirs
 
     def swap_everywhere(self) -> None:
-        """Give all functions that there are the reference's code, and all that are loaded later."""
-        gc.unfreeze()  # what a program froze is not among the objects that there are
-        for each in gc.get_objects():
-            if type(each) is FunctionType:
-                code = self._exchanged(each.__code__)
-                if code is each.__code__:
+        """Give all functions the reference's code, those that are loaded later included."""
+        gc.unfreeze()  # get_objects leaves out what a program froze
+        for value in gc.get_objects():
+            if type(value) is FunctionType:
+                code = self._counterpart(value.__code__)
+                if code is value.__code__:
                     continue
-                if code.co_freevars != each.__code__.co_freevars:
+                if code.co_freevars != value.__code__.co_freevars:
                     raise CannotBuild(f"{code.co_qualname} has other free variables there")
-                each.__code__ = code
-        self._when_loaded()
+                value.__code__ = code
+        self._swap_on_load()
 
-    def _when_loaded(self) -> None:
+    def _swap_on_load(self) -> None:
         loaded = SourceLoader.get_code
 
         def get_code(loader: Any, name: str) -> CodeType | None:
             code: CodeType | None = loaded(loader, name)
-            return code and self._exchanged(code)
+            return code and self._counterpart(code)
 
         SourceLoader.get_code = get_code
 
@@ -141,10 +140,10 @@ def _by_what_it_does(code: CodeType) -> str:
 
 
 def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
-    found: dict[str, list[CodeType]] = {}
-    for each in all_code(code):
-        found.setdefault(each.co_qualname, []).append(each)
-    return found
+    by_name: dict[str, list[CodeType]] = {}
+    for inner in all_code(code):
+        by_name.setdefault(inner.co_qualname, []).append(inner)
+    return by_name
 
 
 def _compiled(file: str, name: str) -> CodeType:

@@ -1,7 +1,7 @@
-"""State of the program's own modules that no recording shows: attributes of classes and functions.
+"""State of the program's modules that no recording shows: attributes of classes and functions.
 
-A call that changes such state has an effect that nobody compares, so it must not be called right
-because all that is seen of it is equal.
+A call that changes such state has an effect that no comparison sees, so equal outcomes do not prove
+it right.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from hashlib import blake2b
 from types import FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import own_names
 from whence.langs.python.record.options import Bound
 from whence.langs.python.record.snapshot import Snapshots, Tables
 from whence.langs.python.record.summaries import SUMMARIES
 
 _BOUND = Bound(depth=4, width=200, attributes=200, text=2000, budget=2000)
 _CODE = (FunctionType, ModuleType, type, staticmethod, classmethod, property)
-_raw_dict = type.__dict__["__dict__"].__get__
 
 
 def hidden_state(modules: Iterable[str]) -> dict[str, str]:
-    """A digest of all that there is of it, by name; equal in all processes for what is equal."""
+    """A digest of each piece of such state, by name; equal in all processes for equal state."""
     names = tuple(modules)
-    return {name: _digest(value, names) for name, value in _found(names)}
+    return {name: _digest(value, names) for name, value in _unrecorded(names)}
 
 
 def _digest(value: object, modules: tuple[str, ...]) -> str:
@@ -34,12 +34,12 @@ def _digest(value: object, modules: tuple[str, ...]) -> str:
     return blake2b(bytes(tables) + data, digest_size=8).hexdigest()
 
 
-def _found(modules: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _unrecorded(modules: Iterable[str]) -> Iterator[tuple[str, Any]]:
     for module in modules:
         held = sys.modules.get(module)
         for name, value in list(vars(held).items()) if held is not None else ():
             if isinstance(value, type) and value.__module__ == module:
-                yield from _data(f"{module}:{name}", dict(_raw_dict(value)))
+                yield from _data(f"{module}:{name}", dict(own_names(value)))
             elif isinstance(value, FunctionType):
                 yield from _data(f"{module}:{name}", value.__dict__)
             elif not name.startswith("__") and not isinstance(value, _CODE):

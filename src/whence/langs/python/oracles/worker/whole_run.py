@@ -17,8 +17,8 @@ from whence.langs.python.record.user_code import UserCodeRules
 _MOST_BYTES = 1 << 30
 
 
-class _First:
-    """Finds modules where this version has them, whatever is put before that in the path.
+class _VersionFinder:
+    """Finds modules in the folders of this version, whatever comes before them in `sys.path`.
 
     `python -m` puts the current folder first, and pytest that of its tests: there the program's own
     version may be.
@@ -37,7 +37,7 @@ def main() -> None:
     config = decode_as(RunConfig, sys.argv[1])
     os.chdir(config.cwd)
     if config.kind != Kind.SCRIPT.value:
-        sys.meta_path.insert(0, _First(config.paths))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _VersionFinder(config.paths))  # type: ignore[arg-type]
         # A test inside of a package is found with the package. pytest would object to that.
         os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
     target = Target(Kind(config.kind), config.program, tuple(config.arguments))
