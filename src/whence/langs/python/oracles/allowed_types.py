@@ -192,7 +192,7 @@ class _Fitting:
                 if len(recipe.items) != len(items):
                     return False
                 pairs = zip(recipe.items, items, strict=True)
-                return all_of(self.fits(each, one, depth + 1) for each, one in pairs)
+                return all_of(self.fits(part, one, depth + 1) for part, one in pairs)
             case Holding(name, held):
                 outer = _is_builtin(builtin, name)
                 return outer and self._content(recipe, whole, held, depth)
@@ -223,12 +223,12 @@ class _Fitting:
             return None
         match recipe:
             case r.ItemsRecipe(_, items) if len(held) == 1:
-                return all_of(self.fits(each, held[0], depth + 1) for each in items)
+                return all_of(self.fits(part, held[0], depth + 1) for part in items)
             case r.EntriesRecipe(entries) if len(held) == 2:
                 return all_of(
-                    self.fits(each, one, depth + 1)
+                    self.fits(part, one, depth + 1)
                     for entry in entries
-                    for each, one in zip(entry, held, strict=True)
+                    for part, one in zip(entry, held, strict=True)
                 )
             case r.EntriesRecipe(entries) if len(held) == 1:
                 return all_of(self.fits(key, held[0], depth + 1) for key, _ in entries)
@@ -303,10 +303,10 @@ def _is_builtin(own: str, wanted: str) -> bool | None:
 def _is_one_of(recipe: r.Recipe, whole: bool, values: tuple[object, ...]) -> bool | None:
     if not isinstance(recipe, r.LiteralRecipe):
         return False
-    kinds = {type(each) for each in values}
+    kinds = {type(value) for value in values}
     if type(recipe.value) not in kinds:
         # True and 1 are equal: who writes one may have meant the other.
-        return None if any(each == recipe.value for each in values) else False
+        return None if any(value == recipe.value for value in values) else False
     if not whole:
         return None
-    return any(type(each) is type(recipe.value) and each == recipe.value for each in values)
+    return any(type(value) is type(recipe.value) and value == recipe.value for value in values)

@@ -169,7 +169,7 @@ class Reader:
             if name == "Optional" and len(inner) == 1:
                 return Either((self.allowed(inner[0], scope, depth + 1), Builtin("None")))
             if name == "Union":
-                return Either(tuple(self.allowed(each, scope, depth + 1) for each in inner))
+                return Either(tuple(self.allowed(part, scope, depth + 1) for part in inner))
             if name == "Literal":
                 return _literals(inner)
             if name in _TRANSPARENT and inner:
@@ -184,19 +184,19 @@ class Reader:
         wanted = 2 if plain.name in _TWO else 1
         if plain.name not in CONTAINERS | ABSTRACT or len(inner) != wanted:
             return _UNCLEAR
-        return Holding(plain.name, tuple(self.allowed(each, scope, depth + 1) for each in inner))
+        return Holding(plain.name, tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
     def _tuple(self, inner: Sequence[ast.expr], scope: AnnotationScope, depth: int) -> Allowed:
         if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is ...:
             return Holding("tuple", (self.allowed(inner[0], scope, depth + 1),))
-        if any(isinstance(each, ast.Starred) for each in inner):
+        if any(isinstance(part, ast.Starred) for part in inner):
             return _UNCLEAR
-        for each in inner:
-            called = each.value if isinstance(each, ast.Subscript) else each
+        for part in inner:
+            called = part.value if isinstance(part, ast.Subscript) else part
             named = self.meaning(called, scope)
             if isinstance(named, Imported) and named.name == "Unpack":
                 return _UNCLEAR
-        return Row(tuple(self.allowed(each, scope, depth + 1) for each in inner))
+        return Row(tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
 
 def parsed(text: str) -> ast.expr | None:
@@ -245,9 +245,9 @@ def _known(module: str, name: str) -> Allowed:
 
 def _literals(inner: Sequence[ast.expr]) -> Allowed:
     values: list[object] = []
-    for each in inner:
+    for part in inner:
         try:
-            values.append(ast.literal_eval(each))
+            values.append(ast.literal_eval(part))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return _UNCLEAR  # a member of an enum, or Literal inside of Literal
     return OneOf(tuple(values))
@@ -272,7 +272,7 @@ def find_function(
                 continue
             if here == qualname and first_line_of(node) == first_line and node.name == name:
                 found.append((node, AnnotationScope(module, inside)))
-            locals_ = bound_in(node.body) | {each.arg for each in _arguments(node.args)}
+            locals_ = bound_in(node.body) | {argument.arg for argument in _arguments(node.args)}
             look(node.body, inside | locals_, f"{here}.<locals>.")
 
     look(module.tree.body, frozenset(), "")
@@ -283,21 +283,23 @@ def _definitions(body: list[ast.stmt]) -> list[FunctionNode | ast.ClassDef]:
     found: list[FunctionNode | ast.ClassDef] = []
     left: list[ast.AST] = list(reversed(body))
     while left:
-        each = left.pop()
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.append(each)
-        elif isinstance(each, ast.stmt | ast.ExceptHandler | ast.match_case):
-            left += reversed(list(ast.iter_child_nodes(each)))
+        node = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.append(node)
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            left += reversed(list(ast.iter_child_nodes(node)))
     return found
 
 
 def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
-    return frozenset(each.name for each in getattr(node, "type_params", []))
+    return frozenset(parameter.name for parameter in getattr(node, "type_params", []))
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:
     found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return found + [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    return found + [
+        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,23 +309,23 @@ class Parameter:
     name: str
     annotation: ast.expr | None
     default: ast.expr | None = None
-    each: bool = False
+    is_variadic: bool = False
     """Whether the annotation is about each item of `*args`, or each value of `**kwargs`."""
 
 
 def parameters(function: FunctionNode) -> list[Parameter]:
     """The parameters of a function, in the order in which a code object names them."""
-    given = function.args
-    positional = [*given.posonlyargs, *given.args]
-    missing = len(positional) - len(given.defaults)
-    defaults: list[ast.expr | None] = [*([None] * missing), *given.defaults]
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    missing = len(positional) - len(arguments.defaults)
+    defaults: list[ast.expr | None] = [*([None] * missing), *arguments.defaults]
     found = [
-        Parameter(each.arg, each.annotation, default)
-        for each, default in zip(positional, defaults, strict=True)
+        Parameter(argument.arg, argument.annotation, default)
+        for argument, default in zip(positional, defaults, strict=True)
     ]
     found += [
-        Parameter(each.arg, each.annotation, default)
-        for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        Parameter(argument.arg, argument.annotation, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
-    rest = [each for each in (given.vararg, given.kwarg) if each is not None]
-    return found + [Parameter(each.arg, each.annotation, each=True) for each in rest]
+    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    return found + [Parameter(item.arg, item.annotation, is_variadic=True) for item in rest]

@@ -194,7 +194,9 @@ class ContractOracle:
         self.last = "whence.spec"
         if compared == {Match.DIFFERENT}:
             return Verdict.WRONG
-        silent = not ours.printed and not any(each.after for each in ours.variables.values())
+        silent = not ours.printed and not any(
+            variable.after for variable in ours.variables.values()
+        )
         return Verdict.RIGHT if compared == {Match.SAME} and silent else None
 
 
@@ -215,9 +217,9 @@ def _encode(recipes: Iterable[tuple[str, Recipe]]) -> NamedRecipes:
 def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) -> bool:
     """Whether what was made is what was recorded: what was given, and what came of it."""
     made = list(probe.arguments.values())
-    given = list(before)
-    first = compare_all(given, made[: len(given)])
-    second = compare_all(list(after), made[len(given) :])
+    arguments = list(before)
+    first = compare_all(arguments, made[: len(arguments)])
+    second = compare_all(list(after), made[len(arguments) :])
     return first.match is Match.SAME and second.match is Match.SAME
 
 

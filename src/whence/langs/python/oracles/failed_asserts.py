@@ -61,7 +61,7 @@ class AssertReader:
         name = call.function.qualname.rpartition(".")[2]
         for node in ast.walk(tree):
             if isinstance(node, _Function) and node.name == name:
-                lines = [node.lineno, *(each.lineno for each in node.decorator_list)]
+                lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
                 if place.line in lines:
                     return node
         return None
@@ -77,14 +77,14 @@ def _assert_at(function: _Function, line: int, column: int | None) -> ast.Assert
     return None
 
 
-def _own(node: ast.AST) -> list[ast.AST]:
+def _own(function: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
-    left = list(ast.iter_child_nodes(node))
+    left = list(ast.iter_child_nodes(function))
     while left:
-        each = left.pop()
-        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            found.append(each)
-            left += ast.iter_child_nodes(each)
+        node = left.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            found.append(node)
+            left += ast.iter_child_nodes(node)
     return found
 
 
@@ -92,8 +92,8 @@ def _verdict(function: _Function, found: ast.Assert) -> Verdict | None:
     names = {node.id for node in ast.walk(found.test) if isinstance(node, ast.Name)}
     arguments = function.args
     parameters = {
-        each.arg
-        for each in (
+        argument.arg
+        for argument in (
             *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
             *filter(None, (arguments.vararg, arguments.kwarg)),
         )
@@ -139,12 +139,12 @@ def _derived(function: _Function, parameters: set[str]) -> set[str]:
         else:
             continue
         simple = isinstance(value, ast.Name | ast.Attribute | ast.Subscript)
-        inside = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+        inside = {inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)}
         is_loop = isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
-        for each in ast.walk(target):
-            if isinstance(each, ast.Name):
+        for inner in ast.walk(target):
+            if isinstance(inner, ast.Name):
                 held = inside if simple or is_loop else {*inside, ""}
-                sources.setdefault(each.id, set()).update(held)
+                sources.setdefault(inner.id, set()).update(held)
     builtin = set(dir(builtins))
     for _ in range(len(sources) + 1):
         for name, held in sources.items():

@@ -54,9 +54,9 @@ class _RecipeComparer:
 
     def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         """Two recipes."""
-        for each in (ours, theirs):
-            if isinstance(each, r.UnknownRecipe):
-                return Comparison(Match.UNKNOWN, each.reason)
+        for recipe in (ours, theirs):
+            if isinstance(recipe, r.UnknownRecipe):
+                return Comparison(Match.UNKNOWN, recipe.reason)
         if isinstance(ours, r.UnboundRecipe) is not isinstance(theirs, r.UnboundRecipe):
             return Comparison(Match.UNKNOWN, "a name without a value on one side")
         if isinstance(ours, r.SharedRecipe) or isinstance(theirs, r.SharedRecipe):
@@ -118,19 +118,19 @@ class _RecipeComparer:
             known = self._ours.get(ours.label), self._theirs.get(theirs.label)
             if known == (theirs.label, ours.label):
                 return _SAME
-        told: list[r.Recipe] = []
+        contents: list[r.Recipe] = []
         for recipe, after in zip((ours, theirs), self._after, strict=True):
             whole = after.get(recipe.label) if isinstance(recipe, r.SharedRecipe) else recipe
             if whole is None or any(
                 isinstance(part, r.UnknownRecipe | r.SharedRecipe) for part in r.walk(whole)
             ):
                 return Comparison(Match.UNKNOWN, "an object that is shared with what was not told")
-            told.append(whole)
-        texts = canonical(told[0]), canonical(told[1])
+            contents.append(whole)
+        texts = canonical(contents[0]), canonical(contents[1])
         if texts[0] != texts[1]:
             alike = _alike(*texts)
             return Comparison(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
-        if isinstance(told[0], r.MemberRecipe):
+        if isinstance(contents[0], r.MemberRecipe):
             return _SAME
         return Comparison(Match.UNKNOWN, "an object of the inputs where the other one is another")
 
@@ -176,27 +176,27 @@ class _RecipeComparer:
 def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
     """The objects of a call's inputs as they were at its end, by their labels."""
     found: dict[int, r.Recipe] = {}
-    for name, given in _given(call).items():
-        label = getattr(given, "label", None)
+    for name, recipe in _given(call).items():
+        label = getattr(recipe, "label", None)
         if name in call.changed:
             if label is not None:
                 found[label] = call.changed[name]
         else:
-            for each in r.walk(given):
-                label = getattr(each, "label", None)
-                if label is not None and not isinstance(each, r.SharedRecipe):
-                    found[label] = each
+            for part in r.walk(recipe):
+                label = getattr(part, "label", None)
+                if label is not None and not isinstance(part, r.SharedRecipe):
+                    found[label] = part
     return found
 
 
 def first_difference(found: Iterable[Comparison]) -> Comparison:
     """A difference if there is one, else what is not known, else sameness."""
     worst = _SAME
-    for each in found:
-        if each.match is Match.DIFFERENT:
-            return each
-        if each.match is Match.UNKNOWN and worst.match is Match.SAME:
-            worst = each
+    for comparison in found:
+        if comparison.match is Match.DIFFERENT:
+            return comparison
+        if comparison.match is Match.UNKNOWN and worst.match is Match.SAME:
+            worst = comparison
     return worst
 
 
@@ -232,8 +232,8 @@ def _alike(one: str, other: str) -> bool:
 def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Comparison:
     """Members in any order."""
     ours, theirs = list(one), list(other)
-    for each in (*ours, *theirs):
-        for part in r.walk(each):
+    for member in (*ours, *theirs):
+        for part in r.walk(member):
             if isinstance(
                 part, r.UnknownRecipe | r.SharedRecipe | r.InstanceRecipe | r.MethodRecipe
             ):
@@ -330,11 +330,15 @@ def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
     found.append(
         _changes(
             *(
-                {name: each.after for name, each in side.variables.items() if each.after}
+                {
+                    name: variable.after
+                    for name, variable in side.variables.items()
+                    if variable.after
+                }
                 for side in (one, other)
             ),
             *(
-                {name: each.before for name, each in side.variables.items()}
+                {name: variable.before for name, variable in side.variables.items()}
                 for side in (one, other)
             ),
         )
@@ -356,12 +360,12 @@ def hidden_changes(one: CallEquation, other: CallEquation) -> list[str]:
     What is set apart by a colon belongs to a class or function; else it is a module variable, which
     may differ between versions.
     """
-    seen = {str(name) for name in (*one.variables, *other.variables)}
+    recorded = {str(name) for name in (*one.variables, *other.variables)}
     found = {
         name
         for before, after in (one.hidden, other.hidden)
         for name in before.keys() | after.keys()
-        if before.get(name) != after.get(name) and name not in seen
+        if before.get(name) != after.get(name) and name not in recorded
     }
     ours, theirs = one.hidden[1], other.hidden[1]
     found |= {
@@ -423,14 +427,14 @@ def _outcomes(comparison: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe)
 def _changes(
     ours: Mapping[Any, r.Recipe],
     theirs: Mapping[Any, r.Recipe],
-    given: Mapping[Any, r.Recipe],
-    other_given: Mapping[Any, r.Recipe],
+    before: Mapping[Any, r.Recipe],
+    other_before: Mapping[Any, r.Recipe],
 ) -> Comparison:
     """Compare the inputs after the call; one that did not change is as it was before."""
     found = []
     for name in dict.fromkeys((*ours, *theirs)):
-        one = ours.get(name, given.get(name))
-        other = theirs.get(name, other_given.get(name))
+        one = ours.get(name, before.get(name))
+        other = theirs.get(name, other_before.get(name))
         if one is None or other is None:
             found.append(Comparison(Match.UNKNOWN, f"{name} is not known on one side"))
         else:

@@ -190,12 +190,12 @@ class ReferenceRuns:
             if not positions or len(positions) > _MOST:
                 return Comparison(Match.UNKNOWN, "the reference makes no such call")
             found += [self._compare(ours, run.tree, position) for position in positions]
-        matches = {each.match for each in found}
+        matches = {comparison.match for comparison in found}
         if len(matches) == 1:
             return found[0]
         if not found:
             return Comparison(Match.UNKNOWN, self.problem or "the reference was not run")
-        unknown = [each for each in found if each.match is Match.UNKNOWN]
+        unknown = [comparison for comparison in found if comparison.match is Match.UNKNOWN]
         return (
             unknown[0] if unknown else Comparison(Match.UNKNOWN, "its outcome is not always same")
         )

@@ -124,7 +124,7 @@ def _declared(modules: ProgramBindings, code: CodeEntry) -> _Declared | None:
         return None
     function, scope = found
     known = tuple(parameters(function))
-    names = tuple(_mangled(each.name, code.qualname) for each in known)
+    names = tuple(_mangled(parameter.name, code.qualname) for parameter in known)
     if names != code.parameters or _is_unchecked(function):
         return None
     return _Declared(known, function.returns, scope)
@@ -138,7 +138,7 @@ def _mangled(name: str, qualname: str) -> str:
 
 
 def _is_unchecked(function: FunctionNode) -> bool:
-    return any("no_type_check" in ast.unparse(each) for each in function.decorator_list)
+    return any("no_type_check" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 class _Judging:
@@ -155,13 +155,14 @@ class _Judging:
     def judge(self) -> Judgement | None:
         labels = _labels(self._call.arguments.values(), self._call.captured.values())
         certain = True
-        for each in self._declared.parameters:
-            value = self._call.arguments[self._call.code.parameters[self._place(each)]]
-            said = self._argument(each, value, labels)
-            if said is False:
-                reason = f"{each.name} {self._argument_text(each)} is not {_text(each.annotation)}"
+        for parameter in self._declared.parameters:
+            value = self._call.arguments[self._call.code.parameters[self._place(parameter)]]
+            fits_hint = self._argument(parameter, value, labels)
+            if fits_hint is False:
+                shown = f"{parameter.name} {self._argument_text(parameter)}"
+                reason = f"{shown} is not {_text(parameter.annotation)}"
                 return Judgement(Verdict.INADMISSIBLE, reason)
-            certain = certain and said is True
+            certain = certain and fits_hint is True
         return self._result() if certain else None
 
     def _place(self, parameter: Parameter) -> int:
@@ -173,15 +174,15 @@ class _Judging:
         if parameter.annotation is None:
             return True
         allowed = self._read(parameter.annotation)
-        if parameter.each:
-            return all_of(self._fits(each, allowed, labels) for each in _held(value))
+        if parameter.is_variadic:
+            return all_of(self._fits(item, allowed, labels) for item in _held(value))
         default = parameter.default
         if isinstance(default, ast.Constant) and default.value is None:
             allowed = Either((allowed, Builtin("None")))
-        said = self._fits(value, allowed, labels)
-        if said is False and default is not None and not _is_other(value, default):
+        fits_hint = self._fits(value, allowed, labels)
+        if fits_hint is False and default is not None and not _is_other(value, default):
             return None  # who gives a default may give what the annotation does not allow
-        return said
+        return fits_hint
 
     def _result(self) -> Judgement | None:
         call, annotation = self._call, self._declared.returns
@@ -194,8 +195,8 @@ class _Judging:
             held = self._yielded(annotation)
             if held is None:
                 return None
-            for number, each in enumerate(outcome.yielded):
-                if self._fits(each, held, labels) is False:
+            for number, value in enumerate(outcome.yielded):
+                if self._fits(value, held, labels) is False:
                     shown = self._shown.outcome.yielded
                     what = show(shown[number], BRIEF) if number < len(shown) else "a value"
                     return _wrong(f"yielded {what}", annotation)
@@ -229,8 +230,8 @@ class _Judging:
 
     def _argument_text(self, parameter: Parameter) -> str:
         place = self._place(parameter)
-        given = self._shown.arguments
-        return show(given[place].value, BRIEF) if place < len(given) else ""
+        arguments = self._shown.arguments
+        return show(arguments[place].value, BRIEF) if place < len(arguments) else ""
 
 
 def _wrong(what: str, annotation: ast.expr) -> Judgement:
@@ -249,8 +250,8 @@ def _held(value: r.Recipe) -> Iterator[r.Recipe]:
         case r.ItemsRecipe("tuple", items):
             yield from items
         case r.EntriesRecipe(entries):
-            for _, each in entries:
-                yield each
+            for _, item in entries:
+                yield item
         case _:
             yield r.UnknownRecipe("not all of it was recorded")
 
@@ -268,8 +269,8 @@ def _labels(*values: object) -> dict[int, r.Recipe]:
     found: dict[int, r.Recipe] = {}
     for group in values:
         for value in group:  # type: ignore[attr-defined]
-            for each in r.walk(value):
-                label = getattr(each, "label", None)
-                if label is not None and not isinstance(each, r.SharedRecipe):
-                    found[label] = each
+            for part in r.walk(value):
+                label = getattr(part, "label", None)
+                if label is not None and not isinstance(part, r.SharedRecipe):
+                    found[label] = part
     return found

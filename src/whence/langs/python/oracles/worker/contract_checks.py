@@ -59,10 +59,10 @@ class _Call:
     """A call as a spec sees it."""
 
     def __init__(
-        self, given: dict[str, Any], left: dict[str, Any], result: Any, raised: Any
+        self, before: dict[str, Any], after: dict[str, Any], result: Any, raised: Any
     ) -> None:
-        self.before = SimpleNamespace(**given)
-        self.after = SimpleNamespace(**left)
+        self.before = SimpleNamespace(**before)
+        self.after = SimpleNamespace(**after)
         self.result = None if result is _MISSING else result
         self.raised = raised
         self._returned = result is not _MISSING
@@ -108,7 +108,7 @@ def _icontract(function: Any, call: _Call) -> Iterator[Verdict]:
     if groups and all(isinstance(group, list) for group in groups):
         # One group has to hold: those of a class, or those of one above it.
         failed = [
-            [each for each in group if _fails(each, call.arguments)] for group in groups
+            [contract for contract in group if _fails(contract, call.arguments)] for group in groups
         ]  # fmt: skip
         if all(failed):
             yield "inadmissible", _text_of(failed[0][0])
@@ -120,9 +120,9 @@ def _icontract(function: Any, call: _Call) -> Iterator[Verdict]:
             captured = {name: call.arguments[name] for name in snapshot.args}
             setattr(old, snapshot.name, snapshot.capture(**captured))
     values = {**vars(call.after), "result": call.result, "OLD": old}
-    for each in getattr(function, "__postconditions__", None) or []:
-        if _fails(each, values):
-            yield "wrong", _text_of(each)
+    for contract in getattr(function, "__postconditions__", None) or []:
+        if _fails(contract, values):
+            yield "wrong", _text_of(contract)
 
 
 def _fails(contract: Any, values: dict[str, Any]) -> bool:
@@ -145,13 +145,13 @@ def _invariants(request: CheckRequest, call: _Call) -> Iterator[Verdict]:
     if not owner or self_name is None or "<" in owner:
         return
     kind = find_name(request.module, owner)
-    for each in getattr(kind, "__invariants__", None) or []:
+    for contract in getattr(kind, "__invariants__", None) or []:
         if not isinstance(kind, type) or type(call.arguments[self_name]) is not kind:
             return
-        if name != "__init__" and _fails(each, {"self": call.arguments[self_name]}):
-            yield "inadmissible", _text_of(each)
-        elif call.returned and _fails(each, {"self": getattr(call.after, self_name)}):
-            yield "wrong", _text_of(each)
+        if name != "__init__" and _fails(contract, {"self": call.arguments[self_name]}):
+            yield "inadmissible", _text_of(contract)
+        elif call.returned and _fails(contract, {"self": getattr(call.after, self_name)}):
+            yield "wrong", _text_of(contract)
 
 
 # --- deal ----------------------------------------------------------------------------------------
@@ -162,21 +162,21 @@ def _deal(function: Any, call: _Call) -> Iterator[Verdict]:
     if module is None:
         return
     introspection = importlib.import_module("deal.introspection")
-    for each in introspection.get_contracts(function):
-        kind = type(each).__name__
+    for contract in introspection.get_contracts(function):
+        kind = type(contract).__name__
         if kind == "Pre":
-            yield from _validated(each, "inadmissible", **call.arguments)
+            yield from _validated(contract, "inadmissible", **call.arguments)
         elif kind == "Post" and call.returned:
-            yield from _validated(each, "wrong", call.result)
+            yield from _validated(contract, "wrong", call.result)
         elif kind == "Ensure" and call.returned:
-            yield from _validated(each, "wrong", **vars(call.after), result=call.result)
+            yield from _validated(contract, "wrong", **vars(call.after), result=call.result)
 
 
-def _validated(contract: Any, verdict: str, *given: Any, **named: Any) -> Iterator[Verdict]:
+def _validated(contract: Any, verdict: str, *positional: Any, **named: Any) -> Iterator[Verdict]:
     error = getattr(sys.modules["deal"], "ContractError")  # noqa: B009
     try:
         contract.init()
-        contract.validate(*given, **named)
+        contract.validate(*positional, **named)
     except error as problem:
         yield verdict, f"deal.{type(contract).__name__.lower()}: {problem}"[:200]
     except Exception:
@@ -190,8 +190,8 @@ def _specs(request: CheckRequest, call: _Call) -> Iterator[Verdict]:
     for declared in specs_of(request.module, request.qualname):
         if takes_a_call(declared):
             try:
-                said = declared(call)
+                holds = declared(call)
             except Exception:
                 continue
-            if said is not None:
-                yield "right" if said else "wrong", f"whence.spec {declared.__qualname__}"
+            if holds is not None:
+                yield "right" if holds else "wrong", f"whence.spec {declared.__qualname__}"
