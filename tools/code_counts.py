@@ -115,19 +115,24 @@ def implementation_probes(modules: list[Module]) -> int:
 
 
 def hidden_options(modules: list[Module]) -> int:
-    """Calls of `add_argument` whose help is suppressed, those in a loop counted once."""
-    return sum(
+    """Options whose help is suppressed, of argparse and of pytest; a loop adds one per item."""
+    return sum(hidden_in(module.tree) for module in modules)
+
+
+def hidden_in(node: ast.AST, times: int = 1) -> int:
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
+        times = len(node.iter.elts)
+    is_hidden = (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "add_argument"
+        and node.func.attr in ("add_argument", "addoption")
         and any(
             isinstance(name, ast.Attribute) and name.attr == "SUPPRESS"
             for keyword in node.keywords
             for name in ast.walk(keyword.value)
         )
-        for module in modules
-        for node in ast.walk(module.tree)
     )
+    return times * is_hidden + sum(hidden_in(child, times) for child in ast.iter_child_nodes(node))
 
 
 def large_classes(modules: list[Module]) -> int:
