@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from prolog_debugging import blamed
 
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import Run, RunLimits, run_goal
 from whence.langs.prolog.goal_execution import GoalExecution, without_collector
-from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.langs.prolog.port_events import Run, RunLimits, run_goal
+from whence.langs.prolog.reference_program import ReferenceProgram, first_difference
+from whence.langs.prolog.swipl_process import Engine
 from whence.langs.prolog.trace_tree import TraceTree
 
 PROGRAM = Path(__file__).parent / "workloads" / "classic.pl"

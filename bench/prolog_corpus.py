@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from prolog_corpus import LIMITS, SOLUTIONS, programs, reference, symptoms
 from prolog_mutation import goals_of, mutants, spread
 
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.slice_sizes import Size, SliceSizes, slice_sizes
+from whence.langs.prolog.swipl_process import Engine
 
 STRATEGIES = ("top-down", "heaviest-first", "divide-and-query", "optimal-divide-and-query", "auto")
 SETS = ("complete_tree", "success_branch", "failed_branches", "data_flow_slice", "debug_slice")

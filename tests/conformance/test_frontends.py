@@ -10,8 +10,8 @@ from prolog import need_swipl
 from twins import record_program
 
 from whence.app.frontends import FRONTENDS, ArtFrontend, TreeFileFrontend
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.frontend import PrologFrontend
+from whence.langs.prolog.swipl_process import Engine
 from whence.langs.python.frontend import PythonFrontend
 from whence.testing.laws import check_frontend
 

@@ -18,7 +18,7 @@ from whence.langs.prolog.debug_slice import (
 )
 from whence.langs.prolog.evaluation_tree import children_of
 from whence.langs.prolog.slice_sizes import Size, slice_sizes
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 
 need_swipl()
 
@@ -68,12 +68,12 @@ def row(run: Traced, call: TracedCall) -> dict[str, Any]:
     }
 
 
-def evaluation(run: Traced, left: Left) -> dict[str, Any]:
+def evaluation(run: Traced, event: PortEvent) -> dict[str, Any]:
     return {
-        "event": left.port.value,
-        "atom": named(run.text(left)),
-        "tt": left.call.mark,
-        "children": [evaluation(run, child) for child in children_of(left)],
+        "event": event.port.value,
+        "atom": named(run.text(event)),
+        "tt": event.call.mark,
+        "children": [evaluation(run, child) for child in children_of(event)],
     }
 
 
@@ -136,7 +136,7 @@ def test_cuts_are_those_of_the_paper(name: str, runs: dict[str, Traced]) -> None
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_evaluation_tree_is_that_of_the_data(name: str, runs: dict[str, Traced]) -> None:
     run = runs[name]
-    last = Left(Port.EXIT, run.trace.root, len(run.trace.root.answers) - 1)
+    last = PortEvent(Port.EXIT, run.trace.root, len(run.trace.root.answers) - 1)
     assert evaluation(run, last) == renamed(EXAMPLES[name]["edt"])
 
 

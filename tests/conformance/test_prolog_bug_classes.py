@@ -13,8 +13,8 @@ from prolog import need_swipl
 from prolog_debugging import debugged
 from prolog_marks import Marked, debugged_with_marks
 
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.swipl_process import Engine
 
 need_swipl()
 

@@ -14,7 +14,6 @@ import papers
 import pytest
 from prolog import need_swipl
 
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.subterm_origin import (
     Branch,
@@ -24,7 +23,8 @@ from whence.langs.prolog.subterm_origin import (
     Step,
     SubtermOrigin,
 )
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 
 need_swipl()
 
@@ -40,7 +40,7 @@ def ran(name: str, goal: str) -> Iterator[GoalExecution]:
 
 def tracking(execution: GoalExecution) -> SubtermOrigin:
     trace = execution.trace
-    return SubtermOrigin(execution.source.terms, Branch(trace, Left(Port.EXIT, trace.root)))
+    return SubtermOrigin(execution.source.terms, Branch(trace, PortEvent(Port.EXIT, trace.root)))
 
 
 def goal_named(execution: GoalExecution, name: str, nth: int = 0) -> TracedCall:
@@ -53,7 +53,7 @@ def goal_named(execution: GoalExecution, name: str, nth: int = 0) -> TracedCall:
 def told(step: Step | None) -> dict[str, Any]:
     """A step in the words of the data."""
     if isinstance(step, Inside):
-        name, (argument, *path) = step.left.call.predicate.name, step.path
+        name, (argument, *path) = step.event.call.predicate.name, step.path
         return {"kind": "call", "goal": name, "argument": argument, "path": path}
     if isinstance(step, CameIn):
         argument, *path = step.path
@@ -73,8 +73,8 @@ def expected(result: dict[str, Any]) -> dict[str, Any]:
 def resolved(steps: SubtermOrigin, step: Step | None) -> Step | None:
     """On through unifications, which in Mercury are no calls but goal forms of their own."""
     while step is not None:
-        if isinstance(step, Inside) and step.left.call.predicate.name == "=":
-            step = steps.inside(step.left.call, step.path)
+        if isinstance(step, Inside) and step.event.call.predicate.name == "=":
+            step = steps.inside(step.event.call, step.path)
         elif isinstance(step, CameIn) and step.call.predicate.name == "=":
             step = steps.before(step.call, step.path)
         else:
@@ -131,7 +131,7 @@ def test_the_key_of_map_search_comes_out_of_list_member() -> None:
     with Engine() as engine:
         execution = GoalExecution(engine, program, goal, solutions=1)
         inner = goal_named(execution, "map_search")
-        branch = Branch(execution.trace, Left(Port.FAIL, inner))
+        branch = Branch(execution.trace, PortEvent(Port.FAIL, inner))
         steps = SubtermOrigin(execution.source.terms, branch)
         arguments = {"Table": 1, "Key": 2, "Value": 3}
         for query in DATA["inadmissible_map_search"]["queries"]:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from prolog import need_swipl
 
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.swipl_process import Engine
 from whence.langs.prolog.traced_call import Port
 from whence.model.call import MarkedPart, find_mark
 from whence.model.value import Kind

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.langs.prolog.engine import INSTALL, Engine, plain
 from whence.langs.prolog.evaluation_tree import children_of
-from whence.langs.prolog.events import Run, run_goal
+from whence.langs.prolog.port_events import Run, run_goal
+from whence.langs.prolog.swipl_process import INSTALL, Engine, plain
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.traced_call import Port, PortEvent
 
 
 def need_swipl() -> None:
@@ -34,22 +34,22 @@ class Traced:
     run: Run
     texts: dict[int, str]
 
-    def text(self, left: Left) -> str:
-        call = left.call
-        return self.texts[call.answers[left.number].term if left.port is Port.EXIT else call.term]
+    def text(self, event: PortEvent) -> str:
+        call = event.call
+        return self.texts[call.answers[event.number].term if event.port is Port.EXIT else call.term]
 
-    def shown(self, left: Left) -> str:
+    def shown(self, event: PortEvent) -> str:
         """An event on one line: `exit p(1)`."""
-        return f"{left.port.value} {self.text(left)}"
+        return f"{event.port.value} {self.text(event)}"
 
-    def children(self, left: Left) -> list[str]:
-        return [self.shown(child) for child in children_of(left)]
+    def children(self, event: PortEvent) -> list[str]:
+        return [self.shown(child) for child in children_of(event)]
 
-    def answer(self, number: int = 0) -> Left:
-        return Left(Port.EXIT, self.trace.root, number)
+    def answer(self, number: int = 0) -> PortEvent:
+        return PortEvent(Port.EXIT, self.trace.root, number)
 
-    def failure(self) -> Left:
-        return Left(Port.FAIL, self.trace.root)
+    def failure(self) -> PortEvent:
+        return PortEvent(Port.FAIL, self.trace.root)
 
 
 def traced(file: Path, goal: str, *, solutions: int = 20) -> Traced:

@@ -14,10 +14,10 @@ from prolog_debugging import Blamed, blamed
 from prolog_mutation import Mutant, goals_of
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.reference_program import ReferenceProgram, first_difference
+from whence.langs.prolog.swipl_process import Engine
 from whence.model.verdict import Judgement
 from whence.search.registry import DEFAULT
 from whence.tree.column_tree import ColumnTree

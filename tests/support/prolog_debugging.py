@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import LIMITS, GoalExecution
-from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.reference_program import ReferenceProgram, first_difference
+from whence.langs.prolog.swipl_process import Engine
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.search.registry import DEFAULT

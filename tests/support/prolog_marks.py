@@ -12,11 +12,11 @@ from pathlib import Path
 
 from prolog_reference import HELPERS, SOLUTIONS, Reference, symptom
 
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.kept_terms import steps_of
-from whence.langs.prolog.provenance import PrologProvenance
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.term_provenance import PrologProvenance
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.model.call import Call, Mark, find_mark
 from whence.model.origin import Influence, Origin
 from whence.model.question import Question
@@ -61,14 +61,14 @@ class Session:
 
 
 def wrong_part(
-    reference: Reference, execution: GoalExecution, left: Left, call: Call
+    reference: Reference, execution: GoalExecution, event: PortEvent, call: Call
 ) -> Mark | None:
     """The first part of an answer that the right program has otherwise, if it can be marked."""
-    if left.port is not Port.EXIT:
+    if event.port is not Port.EXIT:
         unknown = [nth for nth, each in enumerate(call.arguments, 1) if each.came_of_call]
         return find_mark(call, f"arg{unknown[0]}", input_side=False).mark if unknown else None
     source = execution.source
-    goal, atom = source.texts([left.call.term, left.call.answers[left.number].term])
+    goal, atom = source.texts([event.call.term, event.call.answers[event.number].term])
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (goal, atom)]
     question = f'difference("{quoted[0]}", "{quoted[1]}", {SOLUTIONS}, P)'
     answers, _ = reference.answers(question)
@@ -107,10 +107,10 @@ def debugged_with_marks(
         session = Session("")
 
         def judge(question: Question) -> Answer:
-            left = execution.source.event(question.node)
+            event = execution.source.event(question.node)
             session.asked.append(question.call.text)
             session.nodes.append(question.node)
-            if reference.judge(execution.source, left):
+            if reference.judge(execution.source, event):
                 return Answer(question.node, Verdict.RIGHT)
             return _wrong(session, reference, execution, provenance, question.node, question.call)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from whence.langs.prolog.engine import find_swipl
+from whence.langs.prolog.swipl_process import find_swipl
 
 SCRIPT = Path(__file__).with_name("prolog_mutation.pl")
 GOAL = "% goal: "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whence.langs.prolog.engine import Engine, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Run
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.port_events import Run
+from whence.langs.prolog.swipl_process import Engine, quoted
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.tree.column_tree import ColumnTree
 
 SOLUTIONS = 50
@@ -30,18 +30,18 @@ class Reference:
         TraceTree(self._engine.stream(f"plain({quoted(goal)}, {SOLUTIONS})"), run)
         return run.answers, run.raised is not None
 
-    def judge(self, source: EvaluationTree, left: Left) -> bool:
+    def judge(self, source: EvaluationTree, event: PortEvent) -> bool:
         """Whether the event is right."""
-        call = left.call
+        call = event.call
         goal = source.texts([call.term])[0]
-        if left.port is Port.EXIT:
-            atom = source.texts([call.answers[left.number].term])[0]
+        if event.port is Port.EXIT:
+            atom = source.texts([call.answers[event.number].term])[0]
             return self.holds(f"subsumed(({goal}), ({atom}), {SOLUTIONS})")
-        if left.port is Port.RAISE:
+        if event.port is Port.RAISE:
             return self.holds(f"catch((({goal}), fail ; fail), _, true)")
-        answers = call.answers if left.port is Port.FAIL else call.answers[: left.number + 1]
+        answers = call.answers if event.port is Port.FAIL else call.answers[: event.number + 1]
         texts = [f"({text})" for text in source.texts([each.term for each in answers])]
-        if left.port is Port.FIRST:
+        if event.port is Port.FIRST:
             earlier = ", ".join(texts[:-1])
             return self.holds(f"first(({goal}), [{earlier}], {texts[-1]}, {SOLUTIONS})")
         exits = ", ".join(texts)

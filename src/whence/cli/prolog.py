@@ -14,13 +14,11 @@ from typing import TextIO
 from whence.app import diagnosing
 from whence.cli import session_options
 from whence.errors import UsageError
-from whence.langs.prolog.engine import Engine, EngineProblem
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.frontend import opened_goal
 from whence.langs.prolog.goal_execution import LIMITS, SOLUTIONS, GoalExecution
 from whence.langs.prolog.plunit import Test, Tests, find_tests, tree_of_failure
-from whence.langs.prolog.provenance import slices_of
-from whence.langs.prolog.reference import ReferenceProgram, first_difference
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.reference_program import ReferenceProgram, first_difference
 from whence.langs.prolog.slice_picture import (
     GRAPHVIZ,
     SKIPPED,
@@ -30,6 +28,8 @@ from whence.langs.prolog.slice_picture import (
     pictured,
     write_svg,
 )
+from whence.langs.prolog.swipl_process import Engine, EngineProblem
+from whence.langs.prolog.term_provenance import slices_of
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Provenance
@@ -196,12 +196,12 @@ def _slice(options: argparse.Namespace, execution: GoalExecution) -> int:
         tree = execution.raising() if execution.raised is not None else execution.missing()
     else:
         tree = execution.wrong(options.wrong or 1)
-    source, left = execution.source, execution.source.event(tree.id(0))
+    source, event = execution.source, execution.source.event(tree.id(0))
     provenance, path = execution.provenance(tree), None
     if options.slice is not None:
-        path = provenance.path(left, execution.part(tree, options.slice))
-    flow, debug = slices_of(source, left, path)
-    picture = pictured(source, left, flow, debug or set())
+        path = provenance.path(event, execution.part(tree, options.slice))
+    flow, debug = slices_of(source, event, path)
+    picture = pictured(source, event, flow, debug or set())
     if options.slice is not None:
         print("\n".join(as_text(picture)))
     calls = len(execution.trace.calls)

@@ -6,10 +6,10 @@ An answer is blamed on its clause; a failure on the whole predicate, which lacks
 from __future__ import annotations
 
 from whence.langs.prolog.clause_text import source_between, source_of
-from whence.langs.prolog.engine import Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Predicate
+from whence.langs.prolog.port_events import GOAL, Predicate
+from whence.langs.prolog.swipl_process import Engines, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 from whence.model.call import Function, Location, Rule
 
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
@@ -42,12 +42,12 @@ class BlamedCode:
         """The rules, by number."""
         return list(self._rules)
 
-    def numbers(self, left: Left) -> tuple[int, int]:
+    def numbers(self, event: PortEvent) -> tuple[int, int]:
         """The numbers of the function and the rule that an event is blamed on."""
-        call = left.call
+        call = event.call
         clause = call.clause
-        if left.port in (Port.EXIT, Port.FAIL, Port.FIRST):
-            clause = call.answers[left.number].clause if left.port is Port.EXIT else None
+        if event.port in (Port.EXIT, Port.FAIL, Port.FIRST):
+            clause = call.answers[event.number].clause if event.port is Port.EXIT else None
         numbers = self._numbers.get((call.predicate, clause))
         if numbers is None:
             function = self._function(call.predicate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whence.langs.prolog.events import Clause
+from whence.langs.prolog.port_events import Clause
 
 _MOST_LINES = 60
 

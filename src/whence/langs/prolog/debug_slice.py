@@ -26,9 +26,9 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
-from whence.langs.prolog.events import Clause
+from whence.langs.prolog.port_events import Clause
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at, path_to
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at, path_to
 
 HEAD = 0
 
@@ -54,7 +54,7 @@ _OF_LITERAL = {Flow.INHERITED: Side.OUT, Flow.SYNTHESIZED: Side.IN, Flow.DUAL: S
 _FACING = {Side.OUT: Side.IN, Side.IN: Side.OUT, Side.DUAL: Side.DUAL}
 
 
-class Place(NamedTuple):
+class ArgumentPosition(NamedTuple):
     """An argument (from 1) of the head (literal 0) or a body literal of a call's clause."""
 
     mark: int
@@ -63,10 +63,10 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Position:
+class _PositionFlow:
     side: Side
     variables: frozenset[int]
-    glued: Place | None
+    glued: ArgumentPosition | None
     """The same argument on the other side of the call."""
     is_pseudo: bool = False
 
@@ -87,7 +87,7 @@ def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow
 
 
 _Arguments = tuple[frozenset[int], ...]
-_Positions = dict[Place, _Position]
+_Positions = dict[ArgumentPosition, _PositionFlow]
 
 
 class Annotated:
@@ -111,10 +111,12 @@ class Annotated:
                 text = None
             literal, variables, flows = self._as_called(call, outer)
             self._heads[key] = {
-                Place(call.mark, HEAD, nth): _Position(
+                ArgumentPosition(call.mark, HEAD, nth): _PositionFlow(
                     _OF_HEAD[flow],
                     text.head[nth - 1] if text else variables[nth - 1],
-                    Place(call.caller.mark, literal, nth) if literal and call.caller else None,
+                    ArgumentPosition(call.caller.mark, literal, nth)
+                    if literal and call.caller
+                    else None,
                     is_pseudo=text is None,
                 )
                 for nth, flow in enumerate(flows, 1)
@@ -126,8 +128,8 @@ class Annotated:
         if (goal.mark, outer) not in self._goals:
             literal, variables, flows = self._as_called(goal, outer)
             self._goals[goal.mark, outer] = {
-                Place(goal.caller.mark, literal, nth): _Position(
-                    _OF_LITERAL[flow], variables[nth - 1], Place(goal.mark, HEAD, nth)
+                ArgumentPosition(goal.caller.mark, literal, nth): _PositionFlow(
+                    _OF_LITERAL[flow], variables[nth - 1], ArgumentPosition(goal.mark, HEAD, nth)
                 )
                 for nth, flow in enumerate(flows, 1)
                 if literal and goal.caller is not None
@@ -195,7 +197,7 @@ class Skeleton:
             self._made[mark] = made
         return made
 
-    def slice(self, *starts: Place) -> set[Place]:
+    def slice(self, *starts: ArgumentPosition) -> set[ArgumentPosition]:
         """All positions that data can have come from."""
         seen, todo = set(starts), list(starts)
         while todo:
@@ -205,7 +207,7 @@ class Skeleton:
                     todo.append(before)
         return seen
 
-    def mentioning(self, mark: int, variable: int) -> list[Place]:
+    def mentioning(self, mark: int, variable: int) -> list[ArgumentPosition]:
         """The arguments of the goals of a call's clause in which a variable stands."""
         return [
             place
@@ -213,7 +215,7 @@ class Skeleton:
             if place.literal != HEAD and variable in position.variables
         ]
 
-    def _before(self, place: Place) -> Iterator[Place]:
+    def _before(self, place: ArgumentPosition) -> Iterator[ArgumentPosition]:
         here = self._positions(place.mark)[place]
         if here.side is not Side.IN:
             yield from self._within(place, here)
@@ -224,7 +226,7 @@ class Skeleton:
         elif place.literal == HEAD and here.side is not Side.OUT:
             yield from self._into_hidden(self._calls[place.mark])
 
-    def _within(self, place: Place, here: _Position) -> Iterator[Place]:
+    def _within(self, place: ArgumentPosition, here: _PositionFlow) -> Iterator[ArgumentPosition]:
         """The positions of the same clause that data can come from: by a variable, or, where there
         is no clause to be seen, from any argument."""
         is_pseudo_head = here.is_pseudo and place.literal == HEAD
@@ -239,7 +241,7 @@ class Skeleton:
         for goal in self._hidden.get(place.mark, ()):
             yield from self._given_by(goal)
 
-    def _into_hidden(self, call: TracedCall) -> Iterator[Place]:
+    def _into_hidden(self, call: TracedCall) -> Iterator[ArgumentPosition]:
         """What a call can have been given that stands in no text: all that its caller had."""
         if call.caller is not None:
             for other, there in self._positions(call.caller.mark).items():
@@ -249,7 +251,7 @@ class Skeleton:
                 if goal.mark < call.mark:
                     yield from self._given_by(goal)
 
-    def _given_by(self, goal: TracedCall) -> Iterator[Place]:
+    def _given_by(self, goal: TracedCall) -> Iterator[ArgumentPosition]:
         """What a call can have given back."""
         for other, there in self._positions(goal.mark).items():
             if other.literal == HEAD and there.side is not Side.IN:
@@ -272,13 +274,13 @@ class Extent:
         return self.start <= first and (self.end is None or last <= self.end)
 
 
-def extent_of(left: Left) -> Extent:
+def extent_of(event: PortEvent) -> Extent:
     """What an answer, a failure or an exception can have to do with."""
-    call = left.call
-    if left.port is Port.EXIT:
-        answer = call.answers[left.number]
+    call = event.call
+    if event.port is Port.EXIT:
+        answer = call.answers[event.number]
         return Extent(tuple(path_to(answer.last)), call.called, answer.time)
-    end = call.failed if left.port is Port.FAIL and call.failed else call.left
+    end = call.failed if event.port is Port.FAIL and call.failed else call.last_time
     return Extent((call,), call.called, end)
 
 
@@ -289,37 +291,39 @@ def _whole(tree: TraceTree) -> Extent:
 def failed_leaves(tree: TraceTree, extent: Extent) -> list[TracedCall]:
     """The calls that failed at once, within an extent."""
     return [
-        each for each in tree.failed_leaves() if extent.holds(each.called, each.failed or each.left)
+        each
+        for each in tree.failed_leaves()
+        if extent.holds(each.called, each.failed or each.last_time)
     ]
 
 
 def data_flow(
-    tree: TraceTree, left: Left, argument: int, variable: int | None = None
-) -> set[Place]:
+    tree: TraceTree, event: PortEvent, argument: int, variable: int | None = None
+) -> set[ArgumentPosition]:
     """The data-flow slice of an argument (from 1) of an event: all positions that it depends on.
 
     With a `variable` of the event's clause, only what depends on that: a goal that is not one call
     has all its variables in one argument.
     """
-    call = left.call
-    answer = call.answers[left.number] if left.port is Port.EXIT else None
+    call = event.call
+    answer = call.answers[event.number] if event.port is Port.EXIT else None
     last, until = (answer.last, answer.time) if answer else (call, call.called)
     skeleton = Skeleton(Annotated(tree), last, until)
-    found: set[Place] = {Place(call.mark, HEAD, argument)}
+    found: set[ArgumentPosition] = {ArgumentPosition(call.mark, HEAD, argument)}
     starts = found if variable is None else skeleton.mentioning(call.mark, variable)
     found |= skeleton.slice(*starts)
     return found | _behind_library(tree.calls[mark - 1] for mark in marks(found))
 
 
-def _behind_library(calls: Iterable[TracedCall]) -> set[Place]:
+def _behind_library(calls: Iterable[TracedCall]) -> set[ArgumentPosition]:
     """What predicates of the library called back, out of sight: all of it counts."""
-    found: set[Place] = set()
+    found: set[ArgumentPosition] = set()
     for call in calls:
-        for left in call.log if not call.predicate.is_user else ():
-            if isinstance(left, Left) and left.port is Port.EXIT:
+        for event in call.log if not call.predicate.is_user else ():
+            if isinstance(event, PortEvent) and event.port is Port.EXIT:
                 found |= {
-                    Place(each.mark, HEAD, argument)
-                    for each in path_to(left.call.answers[left.number].last, call)
+                    ArgumentPosition(each.mark, HEAD, argument)
+                    for each in path_to(event.call.answers[event.number].last, call)
                     for argument in range(1, len(each.states) + 1)
                 }
     return found
@@ -347,7 +351,7 @@ def into_failures(
     found: set[int] = set()
     for leaf in failed_leaves(tree, extent or _whole(tree)):
         known = Annotated(tree, leaf.called) if by_itself else shared
-        starts = [Place(leaf.mark, HEAD, nth) for nth in range(1, len(leaf.states) + 1)]
+        starts = [ArgumentPosition(leaf.mark, HEAD, nth) for nth in range(1, len(leaf.states) + 1)]
         found |= marks(Skeleton(known, leaf).slice(*starts))
     return found
 
@@ -374,12 +378,12 @@ def debug_slice(
     )
 
 
-def marks(places: Iterable[Place]) -> set[int]:
+def marks(places: Iterable[ArgumentPosition]) -> set[int]:
     """The calls whose heads the places are arguments of."""
     return {place.mark for place in places if place.literal == HEAD}
 
 
-def through(places: Iterable[Place]) -> set[int]:
+def through(places: Iterable[ArgumentPosition]) -> set[int]:
     """The calls whose clauses the places are in, be it in goals of their bodies only: what a clause
     gives to a goal may stand in its text."""
     return {place.mark for place in places}

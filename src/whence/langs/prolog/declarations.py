@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
 
-from whence.langs.prolog.engine import plain, quoted
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.swipl_process import plain, quoted
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 
@@ -44,12 +44,12 @@ class DeclarationOracle:
     def judge(self, question: Question) -> Judgement | None:
         """Wrong, or should never have been made; None where the declarations allow it."""
         source = self._execution.source
-        left = source.event(question.node)
-        item = _item(left)
-        predicate = left.call.predicate
+        event = source.event(question.node)
+        item = _item(event)
+        predicate = event.call.predicate
         if item is None or not predicate.is_user or not predicate.file:
             return None
-        engine = source.engine_of(left.call.term)
+        engine = source.engine_of(event.call.term)
         key = (id(engine), predicate.module, predicate.file)
         if key not in self._told:
             self._told.add(key)
@@ -57,19 +57,19 @@ class DeclarationOracle:
             where = f"{quoted(predicate.module)}, {quoted(predicate.file)}"
             engine.do(f"declare({where}, [{texts}])")
         # That there is no further answer is no failure.
-        port = Port.STOPPED if left.port is Port.FAIL and left.call.answers else left.port
-        request = f"declared({port.value}, {quoted(predicate.module)}, {left.call.term}, {item})"
+        port = Port.STOPPED if event.port is Port.FAIL and event.call.answers else event.port
+        request = f"declared({port.value}, {quoted(predicate.module)}, {event.call.term}, {item})"
         for _, verdict, why in engine.do(request):
             return Judgement(_VERDICTS[verdict], plain(why))
         return None
 
 
-def _item(left: Left) -> int | None:
+def _item(event: PortEvent) -> int | None:
     """The term that is judged besides the call's; -1 where there is none."""
-    call = left.call
-    match left.port:
+    call = event.call
+    match event.port:
         case Port.EXIT:
-            return call.answers[left.number].term
+            return call.answers[event.number].term
         case Port.RAISE:
             return call.raised
         case _:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.langs.prolog.declarations import DeclarationOracle
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.equations import Equations
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.plunit import TestOracle, Tests
-from whence.langs.prolog.reference import ReferenceOracle, ReferenceProgram
+from whence.langs.prolog.reference_program import ReferenceProgram, ReferenceProgramOracle
+from whence.langs.prolog.stable_equations import StableEquations
+from whence.langs.prolog.swipl_process import Engine
 from whence.model.call import Call
 from whence.model.equation import StableEquation
 from whence.model.replay_settings import Progress
@@ -66,7 +66,7 @@ def opened_goal(
     if tests is not None:
         oracles.append(TestOracle(tests, execution))
     if reference is not None:
-        oracles.append(ReferenceOracle(reference, execution))
+        oracles.append(ReferenceProgramOracle(reference, execution))
     source = execution.source
     return Opened(
         tree,
@@ -89,7 +89,7 @@ class PrologOracles:
 
 def identify_in(source: EvaluationTree, project: Path) -> Identify:
     """How the events of a tree are known in every run."""
-    equations = Equations(source, project)
+    equations = StableEquations(source, project)
 
     def identify(node: int, call: Call) -> StableEquation | str:
         key = equations.of(node)

@@ -12,13 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import Engine, EngineProblem, Engines, TookTooLong, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import Predicate, Run, RunLimits, run_goal
-from whence.langs.prolog.provenance import PrologProvenance
-from whence.langs.prolog.reruns import Preparation, Program, Reruns
+from whence.langs.prolog.port_events import Predicate, Run, RunLimits, run_goal
+from whence.langs.prolog.skipped_calls import Preparation, Program, SkippedCalls
+from whence.langs.prolog.swipl_process import (
+    Engine,
+    EngineProblem,
+    Engines,
+    TookTooLong,
+    plain,
+    quoted,
+)
+from whence.langs.prolog.term_provenance import PrologProvenance
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, stopped_in
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, stopped_in
 from whence.model.call import MarkedPart, find_mark
 from whence.tree.column_tree import ColumnTree
 
@@ -123,7 +130,7 @@ class GoalExecution:
         if not 1 <= number <= count:
             known = "it has none" if not count else f"its answers are 1 to {count}"
             raise UsageError(f"the goal has no answer {number}; {known}")
-        return self._tree(Left(Port.EXIT, self.trace.root, number - 1))
+        return self._tree(PortEvent(Port.EXIT, self.trace.root, number - 1))
 
     def missing(self) -> ColumnTree:
         """The tree of the failure that ended the goal, so that an answer is missing."""
@@ -134,7 +141,7 @@ class GoalExecution:
             elif self.run.stopped:
                 why = f"it did not end within {self.stopped}"
             raise UsageError(f"whether an answer is missing cannot be told: {why}")
-        return self._tree(Left(Port.FAIL, self.trace.root))
+        return self._tree(PortEvent(Port.FAIL, self.trace.root))
 
     def missing_answer(self, text: str) -> ColumnTree | None:
         """The tree of why an answer is missing: its failure, when it is asked for alone.
@@ -150,7 +157,7 @@ class GoalExecution:
         if not run.exhausted:
             raise UsageError(f"whether {text} is missing cannot be told: {goal} did not end")
         self.source = self._new_source(trace, goal)
-        return self.source.tree(Left(Port.FAIL, trace.root))
+        return self.source.tree(PortEvent(Port.FAIL, trace.root))
 
     def missed(self, text: str, note: Callable[[str], None]) -> ColumnTree:
         """The tree of a missing answer (or of any), asked for alone where that fails as well."""
@@ -166,10 +173,10 @@ class GoalExecution:
         root = self.trace.root
         if root.raised is None and root.failed is not None:
             # Of a predicate that is declared det the failure is told, then who called it raises.
-            return self._tree(Left(Port.FAIL, root))
+            return self._tree(PortEvent(Port.FAIL, root))
         if root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
-        return self._tree(Left(Port.RAISE, self.trace.root))
+        return self._tree(PortEvent(Port.RAISE, self.trace.root))
 
     def provenance(self, tree: ColumnTree) -> PrologProvenance:
         """Where the terms of the last tree that was asked for came from."""
@@ -187,7 +194,7 @@ class GoalExecution:
         """The tree of the calls that had not ended when the goal was stopped."""
         if not self.run.stopped:
             raise UsageError("the goal ended; nothing had to be stopped")
-        return self._tree(Left(Port.STOPPED, self.trace.root))
+        return self._tree(PortEvent(Port.STOPPED, self.trace.root))
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
         lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
@@ -204,16 +211,16 @@ class GoalExecution:
 
     def _new_source(self, trace: TraceTree, goal: str) -> EvaluationTree:
         program = Program(self._file, goal, self._solutions, self._limits, self._preparation)
-        reruns = Reruns(self._engines, program, trace) if self._limits.skip_below else None
+        reruns = SkippedCalls(self._engines, program, trace) if self._limits.skip_below else None
         shown = self.goal if goal == self._goal else goal
         return EvaluationTree(self._engines, trace, self._names, shown, reruns)
 
     def part(self, tree: ColumnTree, text: str) -> MarkedPart:
         """A part of the goal, of an argument (`2[1]`) or a variable (`X[1]`) of it."""
-        left = self.source.event(tree.id(0))
-        return find_mark(tree.call(0), self.source.part_of_goal(left, text), input_side=False)
+        event = self.source.event(tree.id(0))
+        return find_mark(tree.call(0), self.source.part_of_goal(event, text), input_side=False)
 
-    def _tree(self, root: Left) -> ColumnTree:
+    def _tree(self, root: PortEvent) -> ColumnTree:
         """Each tree has a source of its own, which numbers its nodes."""
         self.source = self._new_source(self.trace, self._goal)
         return self.source.tree(root)

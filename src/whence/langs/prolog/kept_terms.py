@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from whence.langs.prolog.engine import Engines, plain
+from whence.langs.prolog.swipl_process import Engines, plain
 from whence.model.value import TEXT_PART, Kind, Steps, Value, atom
 
 Path = tuple[int, ...]

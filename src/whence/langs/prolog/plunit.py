@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import Engine, EngineProblem, plain, quoted
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.reruns import Preparation
 from whence.langs.prolog.side_process import SideProcess
+from whence.langs.prolog.skipped_calls import Preparation
+from whence.langs.prolog.swipl_process import Engine, EngineProblem, plain, quoted
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.column_tree import ColumnTree
@@ -160,14 +160,14 @@ class TestOracle:
     def judge(self, question: Question) -> Judgement | None:
         """Right, where a test made the same call and fixes that this came of it."""
         source = self._execution.source
-        left = source.event(question.node)
-        texts = source.judged(left)
+        event = source.event(question.node)
+        texts = source.judged(event)
         if texts is None:
             return None
         goal, *items = (quoted(text) for text in texts)
-        module = quoted(left.call.predicate.module)
+        module = quoted(event.call.predicate.module)
         who = self._tests.shows(
-            f"tested({left.port.value}, {module}, {goal}, [{', '.join(items)}])"
+            f"tested({event.port.value}, {module}, {goal}, [{', '.join(items)}])"
         )
         return None if who is None else Judgement(Verdict.RIGHT, who)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 
-from whence.langs.prolog.engine import Engine, EngineProblem, quoted
+from whence.langs.prolog.swipl_process import Engine, EngineProblem, quoted
 
 _STACK = "1g"
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.prolog.debug_slice import extent_of
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at
 
 MOST = 400
 SKIPPED = " …"
@@ -31,7 +31,7 @@ _WIDTH = 48
 _TITLE = 40
 
 
-class Status(Enum):
+class BranchStatus(Enum):
     """What became of a call."""
 
     SUCCESS = "on the success branch"
@@ -46,7 +46,7 @@ class Drawn:
 
     mark: int
     text: str
-    status: Status
+    status: BranchStatus
     parent: int | None
     """The call before it on its branch."""
     depth: int
@@ -65,12 +65,12 @@ class Picture:
 
 
 def pictured(
-    source: EvaluationTree, left: Left, flow: set[int], debug: set[int], most: int = MOST
+    source: EvaluationTree, event: PortEvent, flow: set[int], debug: set[int], most: int = MOST
 ) -> Picture:
     """The picture of an event of the goal, with the marks of two slices."""
     trace = source.trace
-    extent = extent_of(left)
-    success = {each.mark for each in extent.branch} if left.port is Port.EXIT else set()
+    extent = extent_of(event)
+    success = {each.mark for each in extent.branch} if event.port is Port.EXIT else set()
     leaves = {each.mark for each in trace.failed_leaves()}
     relevant = [each for each in trace.calls if extent.end is None or each.called <= extent.end]
     kept = _most_telling(relevant, (flow, success, debug), most)
@@ -81,12 +81,12 @@ def pictured(
     pruned = _pruned(source)
     nodes = []
     for call in shown:
-        inner = Status.FAILED if call.mark in leaves else Status.INNER
+        inner = BranchStatus.FAILED if call.mark in leaves else BranchStatus.INNER
         nodes.append(
             Drawn(
                 call.mark,
                 texts[call.mark] + (SKIPPED if call.is_skipped else ""),
-                Status.SUCCESS if call.mark in success else inner,
+                BranchStatus.SUCCESS if call.mark in success else inner,
                 _nearest(call, kept),
                 _depth(call, kept),
                 call.mark in flow,
@@ -96,10 +96,10 @@ def pictured(
         )
         depth = _depth(call, kept) + 1
         nodes += [
-            Drawn(-number, text, Status.PRUNED, call.mark, depth)
+            Drawn(-number, text, BranchStatus.PRUNED, call.mark, depth)
             for number, text in enumerate(pruned.get(call.mark, ()), 1)
         ]
-    return Picture(source.equation(left), tuple(nodes), len(relevant) - len(shown))
+    return Picture(source.equation(event), tuple(nodes), len(relevant) - len(shown))
 
 
 def _most_telling(calls: Sequence[TracedCall], sets: Iterable[set[int]], most: int) -> set[int]:
@@ -150,7 +150,12 @@ def _pruned(source: EvaluationTree) -> dict[int, list[str]]:
 
 # --- as text -------------------------------------------------------------------------------------
 
-_LETTERS = {Status.SUCCESS: "+", Status.FAILED: "x", Status.INNER: "-", Status.PRUNED: "~"}
+_LETTERS = {
+    BranchStatus.SUCCESS: "+",
+    BranchStatus.FAILED: "x",
+    BranchStatus.INNER: "-",
+    BranchStatus.PRUNED: "~",
+}
 _LEGEND = (
     ", ".join(f"{letter} {status.value}" for status, letter in _LETTERS.items()),
     "f in the data-flow slice, d in the debug slice, ! it cut",
@@ -177,10 +182,10 @@ def _missing(picture: Picture) -> list[str]:
 # --- as a graph ----------------------------------------------------------------------------------
 
 _SHAPES = {
-    Status.SUCCESS: "shape=box",
-    Status.FAILED: "shape=octagon",
-    Status.INNER: "shape=ellipse",
-    Status.PRUNED: 'shape=note, style=dashed, fontcolor="#555555", color="#555555"',
+    BranchStatus.SUCCESS: "shape=box",
+    BranchStatus.FAILED: "shape=octagon",
+    BranchStatus.INNER: "shape=ellipse",
+    BranchStatus.PRUNED: 'shape=note, style=dashed, fontcolor="#555555", color="#555555"',
 }
 
 
@@ -195,11 +200,11 @@ def as_dot(picture: Picture) -> str:
     names: dict[int, str] = {}
     for number, node in enumerate(picture.nodes):
         name = f"n{number}"
-        if node.status is not Status.PRUNED:
+        if node.status is not BranchStatus.PRUNED:
             names[node.mark] = name
         lines.append(f"  {name} [{_node(node)}];")
         if node.parent is not None:
-            style = " [style=dashed]" if node.status is Status.PRUNED else ""
+            style = " [style=dashed]" if node.status is BranchStatus.PRUNED else ""
             lines.append(f"  {names[node.parent]} -> {name}{style};")
     if picture.left_out:
         lines.append(f'  more [shape=plaintext, label="… {picture.left_out} more calls"];')
@@ -207,7 +212,7 @@ def as_dot(picture: Picture) -> str:
 
 
 def _node(node: Drawn) -> str:
-    if node.status is Status.PRUNED:
+    if node.status is BranchStatus.PRUNED:
         return f"label={_quoted(_cut(node.text, _WIDTH))}, {_SHAPES[node.status]}"
     letters = ("f" if node.in_flow else "") + ("d" if node.in_debug else "")
     label = f"{node.mark}{' ' + letters if letters else ''}{' !' if node.cuts else ''}"

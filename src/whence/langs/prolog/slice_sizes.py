@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from whence.langs.prolog.debug_slice import HEAD, data_flow, debug_slice, extent_of, through
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SliceSizes:
 
 def slice_sizes(
     tree: TraceTree,
-    left: Left | None = None,
+    event: PortEvent | None = None,
     argument: int | None = None,
     *,
     by_itself: bool = False,
@@ -49,16 +49,16 @@ def slice_sizes(
     is no success branch and no data-flow slice. `by_itself` annotates each failed branch by itself.
     """
     root = tree.root
-    if left is None and root.answers:
-        left = Left(Port.EXIT, root, len(root.answers) - 1)
-    has_answer = left is not None and left.port is Port.EXIT
-    extent = extent_of(left) if left is not None else None
+    if event is None and root.answers:
+        event = PortEvent(Port.EXIT, root, len(root.answers) - 1)
+    has_answer = event is not None and event.port is Port.EXIT
+    extent = extent_of(event) if event is not None else None
     success = extent.branch if extent is not None and has_answer else ()
     on_branch = {each.mark for each in success}
     places = set()
-    if left is not None and has_answer:
-        asked = [argument] if argument is not None else _unknown(left.call)
-        places = {each for one in asked for each in data_flow(tree, left, one)}
+    if event is not None and has_answer:
+        asked = [argument] if argument is not None else _unknown(event.call)
+        places = {each for one in asked for each in data_flow(tree, event, one)}
     sliced = debug_slice(tree, extent, by_itself=by_itself)
     return SliceSizes(
         _size(tree.calls),

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from whence.langs.prolog.events import GOAL
 from whence.langs.prolog.kept_terms import KeptTerms, Path, Places
+from whence.langs.prolog.port_events import GOAL
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, answer_at, path_to
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at, path_to
 
 HEAD: Path = ()
 
@@ -51,7 +51,7 @@ class Inside:
     """This answer of a goal of the call's clause has it, as this part of its arguments."""
 
     call: TracedCall
-    left: Left
+    event: PortEvent
     path: Path
 
 
@@ -61,15 +61,15 @@ Step = Made | CameIn | Inside
 class Branch:
     """The calls that led to an event, and for each the goals of its clause on the branch."""
 
-    def __init__(self, tree: TraceTree, left: Left) -> None:
+    def __init__(self, tree: TraceTree, event: PortEvent) -> None:
         self._tree = tree
-        answer = left.call.answers[left.number] if left.port is Port.EXIT else None
-        last = answer.last if answer else left.call
-        self.until = answer.time if answer else left.call.called
+        answer = event.call.answers[event.number] if event.port is Port.EXIT else None
+        last = answer.last if answer else event.call
+        self.until = answer.time if answer else event.call.called
         path = path_to(last)
         self._clauses = {call.mark: after.via for call, after in pairwise(path)}
         ended = answer_at(last, self.until)
-        if last is left.call and answer is not None:
+        if last is event.call and answer is not None:
             ended = answer
         self._clauses[last.mark] = ended.clause if ended else None
         self._goals: dict[int, list[TracedCall]] = defaultdict(list)
@@ -90,21 +90,21 @@ class Branch:
         found = self._goals.get(call.mark, [])
         return found if before is None else [each for each in found if each.mark < before.mark]
 
-    def answer(self, call: TracedCall) -> Left | None:
+    def answer(self, call: TracedCall) -> PortEvent | None:
         """The answer that a goal on the branch had given."""
         answer = answer_at(call, self.until)
-        return None if answer is None else Left(Port.EXIT, call, call.answers.index(answer))
+        return None if answer is None else PortEvent(Port.EXIT, call, call.answers.index(answer))
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenGoal:
     """How a goal stands in the text of a clause: as it was called, or as `call/N` of it."""
 
     known: int | None = None
     """Of `call/N`: how many arguments its first one had."""
 
     @classmethod
-    def of(cls, places: Places, goal: TracedCall) -> Written | None:
+    def of(cls, places: Places, goal: TracedCall) -> WrittenGoal | None:
         """None where the text does not show the goal's arguments."""
         name, arity = places.goals.get(goal.path, ("", 0))
         if (name, arity) == (goal.predicate.name, goal.predicate.arity):
@@ -169,7 +169,7 @@ class SubtermOrigin:
         if not caller.predicate.is_user:
             return self._library.before(caller, goal, path)
         places = self._text(caller)
-        written = None if places is None else Written.of(places, goal)
+        written = None if places is None else WrittenGoal.of(places, goal)
         if places is None or written is None:
             return None
         found = places.text_at(goal.path, written.in_text(path))
@@ -191,8 +191,8 @@ class SubtermOrigin:
         if found is not None:
             return found
         for goal in goals:
-            left, written = self.branch.answer(goal), Written.of(places, goal)
-            if left is None or written is None:
+            event, written = self.branch.answer(goal), WrittenGoal.of(places, goal)
+            if event is None or written is None:
                 continue
             todo = list(aliases)
             while todo:
@@ -202,11 +202,11 @@ class SubtermOrigin:
                     if path is None:
                         continue
                     before = self._terms.slot(goal.term, path)
-                    after = self._terms.slot(goal.answers[left.number].term, path)
+                    after = self._terms.slot(goal.answers[event.number].term, path)
                     if before is None or after is None or before.is_bound:
                         return None
                     if after.is_bound:
-                        return Inside(call, left, path)
+                        return Inside(call, event, path)
                     for same in (*before.same(path), *after.same(path)):
                         alias = places.text_at(goal.path, written.in_text(same))
                         if alias is not None and alias not in aliases:
@@ -270,9 +270,9 @@ class _Library:
         if found is None:
             return None
         goal, there = found
-        left = self._branch.answer(goal)
+        event = self._branch.answer(goal)
         known_before = _is_given(self._terms, goal, there)
-        return None if left is None or known_before is not False else Inside(call, left, there)
+        return None if event is None or known_before is not False else Inside(call, event, there)
 
     def before(self, caller: TracedCall, goal: TracedCall, path: Path) -> Step | None:
         """What the predicate gave to a goal that it called."""
@@ -287,8 +287,8 @@ class _Library:
             there = (path[0] - known + 1, *[2] * goals.index(goal), 1, *path[1:])
         elif name == "foldl" and path[0] == known + 2 and len(caller.states) == _FOLDL:
             if goal is not goals[0]:
-                left = self._branch.answer(goals[goals.index(goal) - 1])
-                return Inside(caller, left, (known + 3, *path[1:])) if left else None
+                event = self._branch.answer(goals[goals.index(goal) - 1])
+                return Inside(caller, event, (known + 3, *path[1:])) if event else None
             there = (3, *path[1:])
         if there is None or not _is_given(self._terms, caller, there):
             return None
@@ -327,7 +327,7 @@ class _Library:
             return Made(call.caller, call) if call.caller is not None else None
         template = self._terms.slot(call.term, (1, *rest))
         goal = self._terms.slot(call.term, (2,))
-        called = {each.call.mark: each.call for each in call.log if isinstance(each, Left)}
+        called = {each.call.mark: each.call for each in call.log if isinstance(each, PortEvent)}
         if template is None or goal is None or len(called) != 1:
             return None
         if template.is_bound:
@@ -337,7 +337,7 @@ class _Library:
         is_it = (goal.functor, goal.arity) == (one.predicate.name, one.predicate.arity)
         if not is_it or not places or item >= len(one.answers):
             return None
-        return Inside(call, Left(Port.EXIT, one, item), places[0])
+        return Inside(call, PortEvent(Port.EXIT, one, item), places[0])
 
     def _unified(self, call: TracedCall, path: Path) -> CameIn | None:
         """Of `A = B`: the other side, or another place of the same variable, had it."""

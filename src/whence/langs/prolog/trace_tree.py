@@ -19,16 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from whence.langs.prolog.events import Clause, Construct, ConstructKind, Run, read
+from whence.langs.prolog.port_events import Clause, Construct, ConstructKind, Run, read
 from whence.langs.prolog.traced_call import (
-    Answer,
     Committed,
     Cut,
     Jump,
-    Left,
     Marker,
     NewClause,
     Port,
+    PortEvent,
+    Solution,
     TracedCall,
     because,
     evaluation,
@@ -154,7 +154,7 @@ class TraceTree:
                 tried = [
                     each
                     for each in call.log[call.attempt_start :]
-                    if not isinstance(each, Left) or each.call.pc <= reach
+                    if not isinstance(each, PortEvent) or each.call.pc <= reach
                 ]
                 call.guards += tuple(in_vain(tried))
             call.log.append(NewClause())
@@ -181,9 +181,9 @@ class TraceTree:
         answers = call.answers
         last = self._last_call() or call
         answers.append(
-            Answer(term, states, more, number, children, self._time, len(call.log), last)
+            Solution(term, states, more, number, children, self._time, len(call.log), last)
         )
-        call.answered = Left(Port.EXIT, call, len(answers) - 1)
+        call.answered = PortEvent(Port.EXIT, call, len(answers) - 1)
         call.is_open = False
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
@@ -207,7 +207,7 @@ class TraceTree:
         call.is_open = False
         call.failed = self._time
         if call.caller is not None:
-            call.caller.log.append(Left(Port.FAIL, call))
+            call.caller.log.append(PortEvent(Port.FAIL, call))
 
     def redo(self, frame: int, pc: int) -> None:
         call = self._heard_of(frame)
@@ -230,7 +230,7 @@ class TraceTree:
         reopen(call)
         guarded = construct.kind is not ConstructKind.OR
         cuts = [pc for pc in clause.cuts if start < pc < construct.otherwise]
-        tried: list[Left] = []
+        tried: list[PortEvent] = []
         if guarded or cuts:
             reach = construct.condition_end if guarded else max(cuts)
             tried = in_vain(evaluation(call.log, construct, reach))
@@ -244,9 +244,9 @@ class TraceTree:
         call = self._known(frame)
         if call is None:
             return
-        if refused and not call.is_open and call.left == self._time - 1:
+        if refused and not call.is_open and call.last_time == self._time - 1:
             self._take_back(call)
-        call.left = self._time
+        call.last_time = self._time
         self._has_raised = True
         if call.raised is not None:
             return
@@ -256,16 +256,16 @@ class TraceTree:
             dict.fromkeys((*because(call, call.body), *call.guards, *in_vain(call.log)))
         )
         if call.caller is not None:
-            call.caller.log.append(Left(Port.RAISE, call))
+            call.caller.log.append(PortEvent(Port.RAISE, call))
         self._cut_off(call.position + 1, call, None, unwinding=True)
         reopen(call)
 
     def _take_back(self, call: TracedCall) -> None:
         """The answer that was just told is none: the call was declared to have no other way."""
         call.answers.pop()
-        call.answered = Left(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
+        call.answered = PortEvent(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
         log = call.caller.log if call.caller is not None else []
-        while log and isinstance(last := log[-1], Left) and last.call is call:
+        while log and isinstance(last := log[-1], PortEvent) and last.call is call:
             log.pop()
             if last.port is Port.EXIT:
                 break
@@ -310,7 +310,7 @@ class TraceTree:
             return None
         if self._has_raised:
             self._forget_raised()
-        call.left = self._time
+        call.last_time = self._time
         return call
 
     def _settle(self, call: TracedCall, clause: Clause, pc: int | None) -> None:
@@ -325,10 +325,10 @@ class TraceTree:
             if not failed:
                 return
             innermost = max(failed, key=lambda each: each.start)
-            left = [each for each in clause.constructs if _is_left(call, clause, each, innermost)]
-            if not left:
+            event = [each for each in clause.constructs if _is_left(call, clause, each, innermost)]
+            if not event:
                 return
-            self._jump(call, clause, max(left, key=lambda each: each.start))
+            self._jump(call, clause, max(event, key=lambda each: each.start))
 
     # --- the branch ------------------------------------------------------------------------------
 
@@ -384,7 +384,7 @@ class TraceTree:
             if not has_ended and (each.is_open or (is_done and id(each) not in committed)):
                 each.failed = self._time
                 if each.caller is not None:
-                    each.caller.log.append(Left(Port.FAIL, each))
+                    each.caller.log.append(PortEvent(Port.FAIL, each))
             each.is_open = False
 
     def _commitments(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
-from whence.langs.prolog.events import Clause, Construct, Predicate
+from whence.langs.prolog.port_events import Clause, Construct, Predicate
 
 
 class Port(Enum):
@@ -27,7 +27,7 @@ class Port(Enum):
 
 
 @dataclass(unsafe_hash=True, slots=True)
-class Left:
+class PortEvent:
     """A call being left: its `number`-th answer, its failure, an exception; or that it was not.
 
     Or that its answers up to the `number`-th are its first ones.
@@ -41,14 +41,14 @@ class Left:
 
 
 @dataclass(slots=True)
-class Answer:
+class Solution:
     """One answer of a call: what it is, and what on the branch made it."""
 
     term: int
     states: str
     more: bool
     clause: int | None
-    children: tuple[Left, ...]
+    children: tuple[PortEvent, ...]
     time: int
     logged: int
     """How long the call's log was."""
@@ -62,7 +62,7 @@ class Marker:
 
     owner: TracedCall
     construct: Construct
-    tried: tuple[Left, ...]
+    tried: tuple[PortEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class Committed:
     """In a log: a negation failed, because of these."""
 
     construct: Construct
-    because: tuple[Left, ...]
+    because: tuple[PortEvent, ...]
 
 
-LogEntry = Left | Jump | NewClause | Committed
+LogEntry = PortEvent | Jump | NewClause | Committed
 
 
 class TracedCall:
@@ -97,7 +97,7 @@ class TracedCall:
     __slots__ = (
         "answered", "answers", "attempt_start", "body", "called", "caller", "clause", "cut_at",
         "effort", "end_on_branch", "entered_at", "failed", "guards", "has_children", "is_open",
-        "left", "log", "mark", "parent", "path", "pc", "position", "predicate", "raised",
+        "last_time", "log", "mark", "parent", "path", "pc", "position", "predicate", "raised",
         "raised_after", "repeats", "states", "term", "tried", "via",
     )  # fmt: skip
 
@@ -127,18 +127,18 @@ class TracedCall:
         self.called = called
         self.clause: int | None = None
         self.tried: tuple[int, ...] = ()
-        self.answers: list[Answer] = []
-        self.answered: Left | None = None
+        self.answers: list[Solution] = []
+        self.answered: PortEvent | None = None
         """The last of its answers."""
         self.failed: int | None = None
         self.raised: int | None = None
-        self.raised_after: tuple[Left, ...] = ()
-        self.left = 0
+        self.raised_after: tuple[PortEvent, ...] = ()
+        self.last_time = 0
         """When it was last heard of."""
         self.has_children = False
         self.body: list[TracedCall | Marker] = []
         self.log: list[LogEntry] = []
-        self.guards: tuple[Left, ...] = ()
+        self.guards: tuple[PortEvent, ...] = ()
         """What earlier clauses tried before a cut that they did not reach."""
         self.attempt_start = 0
         self.cut_at = -1
@@ -187,16 +187,16 @@ def root_of(call: TracedCall) -> TracedCall:
     return call
 
 
-def judged_terms(left: Left) -> list[int]:
+def judged_terms(event: PortEvent) -> list[int]:
     """The term of the call, then those of what is judged of it."""
-    call = left.call
-    match left.port:
+    call = event.call
+    match event.port:
         case Port.EXIT:
-            return [call.term, call.answers[left.number].term]
+            return [call.term, call.answers[event.number].term]
         case Port.FAIL:
             return [call.term, *(each.term for each in call.answers)]
         case Port.FIRST:
-            return [call.term, *(each.term for each in call.answers[: left.number + 1])]
+            return [call.term, *(each.term for each in call.answers[: event.number + 1])]
         case Port.RAISE:
             assert call.raised is not None
             return [call.term, call.raised]
@@ -204,7 +204,7 @@ def judged_terms(left: Left) -> list[int]:
             return [call.term]
 
 
-def answer_at(call: TracedCall, time: int | None) -> Answer | None:
+def answer_at(call: TracedCall, time: int | None) -> Solution | None:
     """The answer that a call had last given at a time (None: at the end)."""
     for answer in reversed(call.answers):
         if time is None or answer.time <= time:
@@ -250,13 +250,13 @@ def stopped_in(call: TracedCall) -> TracedCall | None:
     return last if last is not None and last.is_open else None
 
 
-def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[Left]:
+def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[PortEvent]:
     """A part of a call's branch as what it shows: last answers, and what was tried in vain.
 
     Calls that one goal made, a goal put together at run time and called, are made by code that is
     out of sight: all that happened below it counts, as below a library predicate.
     """
-    found: list[Left] = []
+    found: list[PortEvent] = []
     is_user = owner.predicate.is_user
     before = -1
     for each in items:
@@ -271,9 +271,9 @@ def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[Lef
     return found
 
 
-def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[Left]:
+def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[PortEvent]:
     """The same, where one goal made several of the calls, or one that failed."""
-    found: list[Left] = []
+    found: list[PortEvent] = []
     for pc, group in groupby(items, key=_hidden_in):
         together = list(group)
         calls = [each for each in together if isinstance(each, TracedCall)]
@@ -288,7 +288,7 @@ def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) 
     return found
 
 
-def keeping(call: TracedCall, clause: Clause) -> list[Left]:
+def keeping(call: TracedCall, clause: Clause) -> list[PortEvent]:
     """Why a clause that cut, or took a condition's first answer, kept what it kept.
 
     What failed before that, or was true where a negation needed it not to be, and that what was
@@ -302,11 +302,11 @@ def keeping(call: TracedCall, clause: Clause) -> list[Left]:
     log = call.log[call.attempt_start :]
     negated = {each for entry in log if isinstance(entry, Committed) for each in entry.because}
 
-    def explains(left: Left) -> bool:
-        called, pc = left.call, left.call.pc
-        if left.port is Port.FIRST:
-            return id(called) in on_branch and left.number == len(called.answers) - 1
-        if left.port is not Port.FAIL and left not in negated:
+    def explains(event: PortEvent) -> bool:
+        called, pc = event.call, event.call.pc
+        if event.port is Port.FIRST:
+            return id(called) in on_branch and event.number == len(called.answers) - 1
+        if event.port is not Port.FAIL and event not in negated:
             return False
         if not (called.predicate.is_user or called.log):
             return False
@@ -315,17 +315,17 @@ def keeping(call: TracedCall, clause: Clause) -> list[Left]:
     return [each for each in in_vain(log) if explains(each)]
 
 
-def first_of(call: TracedCall) -> list[Left]:
+def first_of(call: TracedCall) -> list[PortEvent]:
     """That a call's answers so far came first, where it could have come to another one."""
     if call.answered is None or not (call.predicate.is_user or call.log):
         return []
-    return [Left(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
+    return [PortEvent(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
 
 
-def _add_shown(call: TracedCall, found: list[Left]) -> None:
+def _add_shown(call: TracedCall, found: list[PortEvent]) -> None:
     """What a call on the branch shows: its last answer, or what it raised."""
     if call.raised is not None:
-        found.append(Left(Port.RAISE, call))
+        found.append(PortEvent(Port.RAISE, call))
     elif call.answered is not None and call.failed is None:
         found.append(call.answered)
 
@@ -347,7 +347,7 @@ def _last_at(log: list[LogEntry], pc: int) -> list[LogEntry]:
 
 
 def _is_at(entry: LogEntry, pc: int) -> bool:
-    return isinstance(entry, Left) and entry.call.pc == pc
+    return isinstance(entry, PortEvent) and entry.call.pc == pc
 
 
 def evaluation(log: list[LogEntry], construct: Construct, reach: int) -> list[LogEntry]:
@@ -355,12 +355,14 @@ def evaluation(log: list[LogEntry], construct: Construct, reach: int) -> list[Lo
     first = len(log)
     while first and _is_inside(log[first - 1], construct):
         first -= 1
-    return [each for each in log[first:] if not isinstance(each, Left) or each.call.pc <= reach]
+    return [
+        each for each in log[first:] if not isinstance(each, PortEvent) or each.call.pc <= reach
+    ]
 
 
 def _is_inside(entry: LogEntry, construct: Construct) -> bool:
     match entry:
-        case Left(_, call, _):
+        case PortEvent(_, call, _):
             return construct.start < call.pc <= construct.otherwise
         case Jump(inner) | Committed(inner, _):
             return construct.start < inner.start < construct.otherwise
@@ -368,7 +370,7 @@ def _is_inside(entry: LogEntry, construct: Construct) -> bool:
             return False
 
 
-def in_vain(log: Iterable[LogEntry]) -> list[Left]:
+def in_vain(log: Iterable[LogEntry]) -> list[PortEvent]:
     """The children of what failed: every answer and every failure below it, in order.
 
     Inside a negation that failed only what made it fail counts, which is the last answers.
@@ -381,18 +383,18 @@ def in_vain(log: Iterable[LogEntry]) -> list[Left]:
             kept += entry.because
         else:
             kept.append(entry)
-    return [each for each in kept if isinstance(each, Left)]
+    return [each for each in kept if isinstance(each, PortEvent)]
 
 
 def _is_inside_negation(entry: LogEntry, construct: Construct) -> bool:
-    if isinstance(entry, Left):
+    if isinstance(entry, PortEvent):
         return construct.holds(entry.call.pc)
     return (
         isinstance(entry, Jump) and construct.start <= entry.construct.start < construct.otherwise
     )
 
 
-def completed(log: Iterable[LogEntry]) -> list[Left]:
+def completed(log: Iterable[LogEntry]) -> list[PortEvent]:
     """All that happened below code that is out of sight, and that calls had no more answers.
 
     `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
@@ -400,7 +402,7 @@ def completed(log: Iterable[LogEntry]) -> list[Left]:
     events = in_vain(log)
     last = {each.call.mark: each for each in events if each.port is not Port.FIRST}
     return events + [
-        Left(Port.FAIL, each.call)
+        PortEvent(Port.FAIL, each.call)
         for each in last.values()
         if each.port is Port.EXIT and not each.call.answers[each.number].more
     ]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from prolog import need_swipl
 
-from whence.langs.prolog.engine import Engine, plain, quoted
-from whence.langs.prolog.events import NO_LIMITS, Run
+from whence.langs.prolog.port_events import NO_LIMITS, Run
+from whence.langs.prolog.swipl_process import Engine, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
 
 need_swipl()

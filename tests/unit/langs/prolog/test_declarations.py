@@ -7,9 +7,9 @@ import pytest
 from prolog import need_swipl
 
 from whence.langs.prolog.declarations import DeclarationOracle, modes_in
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.swipl_process import Engine
 from whence.model.question import Question
 
 need_swipl()

@@ -7,10 +7,10 @@ import pytest
 from prolog import Traced, need_swipl, traced
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.evaluation_tree import children_of
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.model.call import OutcomeKind
 from whence.testing.laws import check_expansion, check_tree
 
@@ -52,9 +52,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def user_children(run: Traced, left: Left) -> list[str]:
+def user_children(run: Traced, event: PortEvent) -> list[str]:
     """The children without builtins."""
-    return [run.shown(each) for each in children_of(left) if each.call.predicate.is_user]
+    return [run.shown(each) for each in children_of(event) if each.call.predicate.is_user]
 
 
 def test_an_answer_is_explained_by_the_last_answers_on_its_branch(file: Path) -> None:
@@ -130,14 +130,14 @@ def test_what_a_library_calls_back_is_below_it_and_complete(file: Path) -> None:
     run = traced(file, "all(L)")
     (findall,) = [each for each in run.trace.calls if each.predicate.name == "findall"]
     assert not findall.predicate.is_user
-    below = run.children(Left(Port.EXIT, findall))
+    below = run.children(PortEvent(Port.EXIT, findall))
     assert below == ["exit first_big(3)", "fail first_big(_A)"]
 
 
 def test_a_library_predicate_that_passes_control_on_has_only_its_branch(file: Path) -> None:
     run = traced(file, "each([1,2], M)")
     (maplist,) = [each for each in run.trace.calls if each.predicate.name == "maplist"]
-    assert run.children(Left(Port.EXIT, maplist)) == ["exit twice(1, 2)", "exit twice(2, 4)"]
+    assert run.children(PortEvent(Port.EXIT, maplist)) == ["exit twice(1, 2)", "exit twice(2, 4)"]
 
 
 def test_a_library_predicate_that_is_re_entered_out_of_sight_gives_further_answers(
@@ -149,7 +149,7 @@ def test_a_library_predicate_that_is_re_entered_out_of_sight_gives_further_answe
 
 def test_an_exception_is_explained_by_all_that_happened_before_it(file: Path) -> None:
     run = traced(file, "raises(X)")
-    root = Left(Port.RAISE, run.trace.root)
+    root = PortEvent(Port.RAISE, run.trace.root)
     on_branch, before = ["exit n(2)", "exception bad(2)"], ["exit n(1)", "fail bad(1)"]
     assert run.children(root) == on_branch + before
 
@@ -157,7 +157,7 @@ def test_an_exception_is_explained_by_all_that_happened_before_it(file: Path) ->
 def test_an_exception_that_was_caught_explains_the_answer(file: Path) -> None:
     run = traced(file, "tries(R)")
     (catch,) = [each for each in run.trace.calls if each.predicate.name == "catch"]
-    assert run.children(Left(Port.EXIT, catch)) == ["exception raises(_A)"]
+    assert run.children(PortEvent(Port.EXIT, catch)) == ["exception raises(_A)"]
 
 
 def test_a_program_that_turns_the_tracer_off_is_not_debugged(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
     with Engine() as engine:
         whole = GoalExecution(engine, file, "not_big(X)").missing()
         execution = GoalExecution(engine, file, "not_big(X)")
-        small = execution.source.tree(Left(Port.FAIL, execution.trace.root), most=3)
+        small = execution.source.tree(PortEvent(Port.FAIL, execution.trace.root), most=3)
         assert small.columns.implicit.any()
         check_tree(whole)
         check_tree(small)
@@ -245,7 +245,7 @@ def test_a_large_tree_is_made_as_it_is_asked_for(file: Path) -> None:
 
 def test_an_error_of_a_det_predicate_is_explained_by_all_that_it_tried(file: Path) -> None:
     found = traced(file, "sure(2)")
-    assert set(found.children(Left(Port.RAISE, found.trace.root))) == {
+    assert set(found.children(PortEvent(Port.RAISE, found.trace.root))) == {
         "fail tiny(2)",
         "exit n(1)",
         "exit 2>1",

@@ -7,8 +7,8 @@ import pytest
 from prolog import need_swipl
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.prolog.engine import quoted
 from whence.langs.prolog.plunit import Tests, find_tests
+from whence.langs.prolog.swipl_process import quoted
 
 need_swipl()
 

@@ -6,11 +6,11 @@ import pytest
 from prolog import need_swipl
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import Engine
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.provenance import slices_of
 from whence.langs.prolog.slice_picture import Picture, as_dot, as_text, pictured, write_svg
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.term_provenance import slices_of
+from whence.langs.prolog.traced_call import Port, PortEvent
 
 need_swipl()
 
@@ -33,10 +33,10 @@ def drawn(folder: Path, program: str, goal: str, most: int = 400) -> Picture:
     file.write_text(program)
     with Engine() as engine:
         execution = GoalExecution(engine, file, goal)
-        left = Left(Port.EXIT, execution.trace.root, 0)
-        flow, debug = slices_of(execution.source, left, (1,))
+        event = PortEvent(Port.EXIT, execution.trace.root, 0)
+        flow, debug = slices_of(execution.source, event, (1,))
         assert debug is not None
-        return pictured(execution.source, left, flow, debug, most)
+        return pictured(execution.source, event, flow, debug, most)
 
 
 def test_the_text_tells_what_became_of_each_call_and_its_slices(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
     It owns one pair of descriptors, which are neither the program's input nor its output. Requests
     come as Prolog terms, one a line; what happens goes out as lines of fields between tabs (the
-    reader is events.py). Terms stay here, under numbers, and are written when they are asked for.
+    reader is port_events.py). Terms stay here, under numbers, and are written when they are asked for.
 
     Invariant: the traced program gives the answers, output and errors of the plain one. So the
     hook is failure-driven, it binds nothing, and an exception inside it is reported, not raised.

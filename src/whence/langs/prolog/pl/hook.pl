@@ -293,7 +293,7 @@ pruned(Choice, Frame, Pruned) :-
     (   prolog_choice_attribute(Choice, parent, Parent) -> pruned(Parent, Frame, More) ; More = [] ).
 pruned(_, _, []).
 
-/*  A number for the states of the arguments: 1, then for each two bits, as events.py reads them. */
+/*  A number for the states of the arguments: 1, then for each two bits, as port_events.py reads them. */
 states(Plain, Ground, States) :-
     (   compound(Plain)
     ->  functor(Plain, _, Arity),

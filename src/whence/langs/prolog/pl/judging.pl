@@ -1,4 +1,4 @@
-/*  What a program that is right says of an event of another one: the Prolog side of reference.py.
+/*  What a program that is right says of an event of another one: the Prolog side of reference_program.py.
 
     The program is asked by running the call atom in it. Nothing is judged that cannot be known that
     way: a call that does not end within the limits, or whose answers depend on more than its

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.engine import Engine, EngineProblem, Engines, plain, quoted
-from whence.langs.prolog.events import GOAL, Run, RunLimits
+from whence.langs.prolog.port_events import GOAL, Run, RunLimits
+from whence.langs.prolog.swipl_process import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, judged_terms, root_of
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, judged_terms, root_of
 
 _ALL = 1 << 40
 Digests = Callable[[Sequence[int]], list[str]]
@@ -54,7 +54,7 @@ class Program:
     preparation: Preparation | None = None
 
 
-class Reruns:
+class SkippedCalls:
     """Finds an event of a skipped call again, in a trace that looked into the call."""
 
     def __init__(self, engines: Engines, program: Program, trace: TraceTree) -> None:
@@ -63,43 +63,43 @@ class Reruns:
         self._run = trace.run
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
-        self._outside: dict[int, tuple[TracedCall, Left]] = {}
+        self._outside: dict[int, tuple[TracedCall, PortEvent]] = {}
         """By the root of a trace: the call that it was made for, and the event that was skipped."""
 
-    def reopened(self, left: Left, digests: Digests) -> Left:
+    def reopened(self, event: PortEvent, digests: Digests) -> PortEvent:
         """The event with the calls that led to it; `CannotExpand` if its outcome differs."""
         try:
-            why = self._depends(left.call)
-            again, call = self._from_the_start(left.call) if why else self._by_itself(left)
+            why = self._depends(event.call)
+            again, call = self._from_the_start(event.call) if why else self._by_itself(event)
         except EngineProblem as problem:
             raise CannotExpand(f"it could not be run again: {problem}") from problem
-        found = replace(left, call=call)
+        found = replace(event, call=call)
         if call.is_skipped:
             raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
-        self._check(left, found, again, why, digests)
-        self._outside[id(again.root)] = call, left
+        self._check(event, found, again, why, digests)
+        self._outside[id(again.root)] = call, event
         return found
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
         return self._traces[id(root_of(call))]
 
-    def outside(self, call: TracedCall, *, any_below: bool = False) -> Left | None:
+    def outside(self, call: TracedCall, *, any_below: bool = False) -> PortEvent | None:
         """The event that was skipped, of a call that was run again to look into it.
 
         `any_below`: also of the calls that came to light below it.
         """
-        opened, left = self._outside.get(id(root_of(call)), (None, None))
-        return left if any_below or opened is call else None
+        opened, event = self._outside.get(id(root_of(call)), (None, None))
+        return event if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
         """What the answers of a call depend on besides its arguments; empty if on nothing."""
         lines = self._engines.of(call.term).do(f"depends({self._item(call)})")
         return plain(lines[0][1]) if lines else ""
 
-    def _by_itself(self, left: Left) -> tuple[TraceTree, TracedCall]:
-        call, limits = left.call, self._program.limits
-        solutions = left.number + 1 if left.port in (Port.EXIT, Port.FIRST) else _ALL
+    def _by_itself(self, event: PortEvent) -> tuple[TraceTree, TracedCall]:
+        call, limits = event.call, self._program.limits
+        solutions = event.number + 1 if event.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
@@ -141,25 +141,27 @@ class Reruns:
         module = "user" if owner is None else owner.predicate.module
         return f"{quoted(module)}, {quoted(plain(text))}"
 
-    def _check(self, left: Left, found: Left, again: TraceTree, why: str, digests: Digests) -> None:
+    def _check(
+        self, event: PortEvent, found: PortEvent, again: TraceTree, why: str, digests: Digests
+    ) -> None:
         """It must be a variant of what was recorded."""
-        if _shape(left) == _shape(found):
-            ours, theirs = digests(_compared(left)), digests(_compared(found))
+        if _shape(event) == _shape(found):
+            ours, theirs = digests(_compared(event)), digests(_compared(found))
             if ours == theirs:
                 return
         cause = why or "its answers depend on more than its arguments"
         if again.run.stopped:
             cause = f"it was stopped at a limit of {again.run.stopped}"
-        name = left.call.predicate.indicator
+        name = event.call.predicate.indicator
         raise CannotExpand(f"when {name} was run again, it came to something else: {cause}")
 
 
-def _shape(left: Left) -> tuple[bool, ...]:
+def _shape(event: PortEvent) -> tuple[bool, ...]:
     """What has to be there of an event."""
-    call = left.call
-    match left.port:
+    call = event.call
+    match event.port:
         case Port.EXIT | Port.FIRST:
-            return (len(call.answers) > left.number,)
+            return (len(call.answers) > event.number,)
         case Port.FAIL:
             # That there is no further answer is not told where nothing was left to be tried.
             return tuple(True for _ in call.answers)
@@ -169,7 +171,7 @@ def _shape(left: Left) -> tuple[bool, ...]:
             return (call.is_open,)
 
 
-def _compared(left: Left) -> list[int]:
+def _compared(event: PortEvent) -> list[int]:
     """The terms that have to be variants; errors tell of their place as well, which may differ."""
-    terms = judged_terms(left)
-    return terms[:1] if left.port is Port.RAISE else terms
+    terms = judged_terms(event)
+    return terms[:1] if event.port is Port.RAISE else terms

@@ -10,13 +10,13 @@ import hashlib
 import os
 from pathlib import Path
 
-from whence.langs.prolog.engine import EngineProblem, plain, quoted
 from whence.langs.prolog.evaluation_tree import EvaluationTree
-from whence.langs.prolog.events import GOAL, Predicate
-from whence.langs.prolog.traced_call import Left, Port, judged_terms
+from whence.langs.prolog.port_events import GOAL, Predicate
+from whence.langs.prolog.swipl_process import EngineProblem, plain, quoted
+from whence.langs.prolog.traced_call import Port, PortEvent, judged_terms
 
 
-class Equations:
+class StableEquations:
     """The stable equations of one tree's events."""
 
     def __init__(self, source: EvaluationTree, project: Path) -> None:
@@ -26,29 +26,29 @@ class Equations:
     def of(self, node: int) -> tuple[str, str, str] | str:
         """The name of an event's predicate, a digest of all, one of the call alone; or why it may
         come otherwise another time."""
-        left = self._source.event(node)
-        why = _why_not(self._source, left)
+        event = self._source.event(node)
+        why = _why_not(self._source, event)
         if why:
             return why
-        name = _name(left.call.predicate, self._project)
-        of_call, *of_others = self._source.digests(judged_terms(left))
+        name = _name(event.call.predicate, self._project)
+        of_call, *of_others = self._source.digests(judged_terms(event))
         inputs = _digest(name, of_call)
-        return name, _digest(inputs, left.port.value, *of_others), inputs
+        return name, _digest(inputs, event.port.value, *of_others), inputs
 
 
-def _why_not(source: EvaluationTree, left: Left) -> str:
+def _why_not(source: EvaluationTree, event: PortEvent) -> str:
     """Why an event may differ in another run; empty if it cannot."""
-    predicate = left.call.predicate
-    if left.port is Port.STOPPED:
+    predicate = event.call.predicate
+    if event.port is Port.STOPPED:
         return "when a call is stopped depends on the limits"
     if predicate.name == GOAL:
         return "a goal that was typed is no call"
-    texts = source.judged(left)
+    texts = source.judged(event)
     if texts is None:
         return "a stream, or the like, is known to one process only"
     request = f"depends({quoted(predicate.module)}, {quoted(texts[0])})"
     try:
-        lines = source.engine_of(left.call.term).do(request)
+        lines = source.engine_of(event.call.term).do(request)
     except EngineProblem as problem:
         return str(problem)
     return plain(lines[0][1]) if lines else ""

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from prolog import need_swipl
 
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.reference import ReferenceProgram
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.reference_program import ReferenceProgram
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.model.verdict import Verdict
 
 need_swipl()
@@ -118,7 +118,7 @@ def test_an_event_is_compared_with_what_the_call_does_in_the_reference(
     with Engine() as engine:
         limits = RunLimits(events=2000)
         execution = GoalExecution(engine, tmp_path / "wrong.pl", goal, limits=limits)
-        found = program.judge(execution.source, Left(port, execution.trace.root, number))
+        found = program.judge(execution.source, PortEvent(port, execution.trace.root, number))
     program.close()
     assert (found.verdict, found.reason) == (verdict, reason)
 
@@ -130,7 +130,7 @@ def test_a_call_that_the_reference_does_not_come_back_from_is_not_known(tmp_path
     with Engine() as engine:
         execution = GoalExecution(engine, tmp_path / "wrong.pl", "p(X)")
         for _ in range(2):  # it is started again
-            found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
+            found = program.judge(execution.source, PortEvent(Port.EXIT, execution.trace.root))
             assert found.verdict is Verdict.UNKNOWN
             assert "did not end within 0.5 s" in found.reason
     program.close()
@@ -170,7 +170,7 @@ def test_a_call_that_raised_and_never_ends_in_the_reference_is_bad_if_that_does_
     with Engine() as engine:
         execution = GoalExecution(engine, tmp_path / "wrong.pl", goal)
         (down,) = [each for each in execution.trace.calls if each.predicate.name == "down"]
-        found = program.judge(execution.source, Left(Port.RAISE, down))
+        found = program.judge(execution.source, PortEvent(Port.RAISE, down))
     program.close()
     assert found.verdict is verdict
 
@@ -185,6 +185,6 @@ def test_what_is_constrained_without_bounds_is_not_looked_at_for_ever(tmp_path: 
     program = ReferenceProgram(tmp_path / "right.pl")
     with Engine() as engine:
         execution = GoalExecution(engine, tmp_path / "wrong.pl", "p(A, B, C, D)")
-        found = program.judge(execution.source, Left(Port.EXIT, execution.trace.root))
+        found = program.judge(execution.source, PortEvent(Port.EXIT, execution.trace.root))
     program.close()
     assert found.reason == "its constraints leave too much open to be compared"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from prolog import need_swipl
 
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.traced_call import Left, Port
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.swipl_process import Engine
+from whence.langs.prolog.traced_call import Port, PortEvent
 from whence.model.call import find_mark
 from whence.model.origin import Origin
 from whence.model.verdict import Answer, Verdict
@@ -214,7 +214,7 @@ def test_the_data_flow_slice_has_what_the_part_can_depend_on(
 def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(file: Path) -> None:
     with Engine() as engine:
         execution = GoalExecution(engine, file, "open_list(L)")
-        answer = Left(Port.EXIT, execution.trace.root, 0)
+        answer = PortEvent(Port.EXIT, execution.trace.root, 0)
         small = execution.source.tree(answer, most=3)
         provenance = execution.provenance(small)
         part = execution.part(small, "L[2]")

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Protocol
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import Engine, plain, quoted
+from whence.langs.prolog.swipl_process import Engine, plain, quoted
 
 GOAL = "whence goal"
 """The predicate that a goal is the body of which is not one call of a user's predicate."""

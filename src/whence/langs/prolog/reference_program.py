@@ -12,7 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.prolog.engine import (
+from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree, tells_all_before
+from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.port_events import Run, RunLimits
+from whence.langs.prolog.side_process import SideProcess
+from whence.langs.prolog.swipl_process import (
     Engine,
     EngineProblem,
     Engines,
@@ -20,12 +24,8 @@ from whence.langs.prolog.engine import (
     plain,
     quoted,
 )
-from whence.langs.prolog.evaluation_tree import HANDLE, EvaluationTree, tells_all_before
-from whence.langs.prolog.events import Run, RunLimits
-from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.side_process import SideProcess
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall, root_of
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, root_of
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.column_tree import ColumnTree
@@ -70,25 +70,25 @@ class ReferenceProgram:
         """End its process."""
         self.process.close()
 
-    def judge(self, source: EvaluationTree, left: Left, *, fresh: bool = False) -> Judgement:
+    def judge(self, source: EvaluationTree, event: PortEvent, *, fresh: bool = False) -> Judgement:
         """What the reference says of an event; UNKNOWN with the reason where it cannot tell.
 
         `fresh`: the program is as it was loaded, so what it asserts is no reason not to run it.
         """
-        if left.port is Port.STOPPED and not self.makes(source, left.call):
+        if event.port is Port.STOPPED and not self.makes(source, event.call):
             return _NOT_MADE
-        texts = source.judged(left)
+        texts = source.judged(event)
         if texts is None:
             why = "a stream, too large a number, or the like, is known to one process only"
             return Judgement(Verdict.UNKNOWN, why)
         inferences = self._inferences
-        if left.port is Port.STOPPED:
+        if event.port is Port.STOPPED:
             # One that had just begun is no worse than one that takes as long in the reference.
-            inferences = min(inferences, max(source.ran_for(left.call) // _EVENTS, _LEAST))
+            inferences = min(inferences, max(source.ran_for(event.call) // _EVENTS, _LEAST))
         options = f"[inferences({inferences}){', fresh' if fresh else ''}]"
         goal, *items = (quoted(text) for text in texts)
         request = (
-            f"judge({left.port.value}, {quoted(left.call.predicate.module)}, {goal}, "
+            f"judge({event.port.value}, {quoted(event.call.predicate.module)}, {goal}, "
             f"[{', '.join(items)}], {options})"
         )
         try:
@@ -101,9 +101,11 @@ class ReferenceProgram:
             return Judgement(Verdict.UNKNOWN, "the reference could not be asked")
         _, verdict, why, expected = lines[0]
         found = _VERDICTS.get(verdict, Verdict.UNKNOWN)
-        if verdict == _RAISES and tells_all_before(left):
+        if verdict == _RAISES and tells_all_before(event):
             found = Verdict.WRONG
-        elif verdict == _ENDLESS and left.port is Port.RAISE and not self.makes(source, left.call):
+        elif (
+            verdict == _ENDLESS and event.port is Port.RAISE and not self.makes(source, event.call)
+        ):
             return _NOT_MADE
         return Judgement(found, plain(why), expected=plain(expected) or None)
 
@@ -183,7 +185,7 @@ def _user_caller(call: TracedCall) -> TracedCall | None:
     return caller
 
 
-class ReferenceOracle:
+class ReferenceProgramOracle:
     """Answers questions about a run by asking the reference; nobody else has to be asked."""
 
     name = NAME
@@ -220,12 +222,12 @@ def first_difference(
 ) -> ColumnTree | None:
     """The tree of the first thing that the reference does otherwise; None where there is none."""
     unknown = ""
-    for left, tree in _events(execution):
-        found = program.judge(execution.source, left, fresh=True)
+    for event, tree in _events(execution):
+        found = program.judge(execution.source, event, fresh=True)
         if found.verdict is Verdict.WRONG:
             has_it = not found.expected or found.expected in found.reason
             expected = "" if has_it else f" (it has {found.expected})"
-            note(f"{execution.source.equation(left)}: {found.reason}{expected}.")
+            note(f"{execution.source.equation(event)}: {found.reason}{expected}.")
             return tree()
         if found.verdict is Verdict.UNKNOWN:
             unknown = unknown or found.reason
@@ -246,7 +248,7 @@ def _missing_before_error(
 
     Of the whole goal it cannot be told whether an answer is missing, as it did not come to its end.
     """
-    found = program.judge(execution.source, Left(Port.FAIL, execution.trace.root), fresh=True)
+    found = program.judge(execution.source, PortEvent(Port.FAIL, execution.trace.root), fresh=True)
     if found.verdict is not Verdict.WRONG or found.expected is None:
         return None
     note(f"{found.reason[0].upper()}{found.reason[1:]} before it raises that.")
@@ -259,14 +261,14 @@ def _missing_before_error(
     return tree
 
 
-def _events(execution: GoalExecution) -> Iterator[tuple[Left, Callable[[], ColumnTree]]]:
+def _events(execution: GoalExecution) -> Iterator[tuple[PortEvent, Callable[[], ColumnTree]]]:
     root = execution.trace.root
     for number in range(len(root.answers)):
-        yield Left(Port.EXIT, root, number), partial(execution.wrong, number + 1)
+        yield PortEvent(Port.EXIT, root, number), partial(execution.wrong, number + 1)
     if execution.run.raised is not None and (root.raised, root.failed) != (None, None):
         port = Port.RAISE if root.raised is not None else Port.FAIL
-        yield Left(port, root), execution.raising
+        yield PortEvent(port, root), execution.raising
     elif execution.stopped is not None:
-        yield Left(Port.STOPPED, root), execution.endless
+        yield PortEvent(Port.STOPPED, root), execution.endless
     elif execution.has_all_answers:
-        yield Left(Port.FAIL, root), execution.missing
+        yield PortEvent(Port.FAIL, root), execution.missing

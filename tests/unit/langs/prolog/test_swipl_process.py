@@ -7,8 +7,8 @@ from prolog import need_swipl
 
 from whence.errors import WhenceError
 from whence.langs.prolog import goal_execution
-from whence.langs.prolog.engine import Engine, EngineProblem, find_swipl, plain, quoted
-from whence.langs.prolog.events import Run, RunLimits, run_goal
+from whence.langs.prolog.port_events import Run, RunLimits, run_goal
+from whence.langs.prolog.swipl_process import Engine, EngineProblem, find_swipl, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
 
 need_swipl()

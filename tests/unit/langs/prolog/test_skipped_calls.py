@@ -10,9 +10,9 @@ import pytest
 from prolog import need_swipl
 
 from whence.errors import CannotExpand
-from whence.langs.prolog.engine import Engine
-from whence.langs.prolog.events import RunLimits
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.port_events import RunLimits
+from whence.langs.prolog.swipl_process import Engine
 from whence.tree.column_tree import ColumnTree
 
 need_swipl()

@@ -34,7 +34,7 @@ from whence.langs.prolog.subterm_origin import (
     in_term,
 )
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Left, Port, TracedCall
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Tree
@@ -44,16 +44,16 @@ MOST_STEPS = 100_000
 
 
 def slices_of(
-    source: EvaluationTree, left: Left, path: Path | None
+    source: EvaluationTree, event: PortEvent, path: Path | None
 ) -> tuple[set[int], set[int] | None]:
     """The data-flow slice of a part (None: of nothing) of an event, and the debug slice, as marks.
 
     A debug slice that would take too long is None.
     """
-    trace, extent = source.trace_of(left.call), extent_of(left)
+    trace, extent = source.trace_of(event.call), extent_of(event)
     flow: set[int] = set()
     if path is not None:
-        flow = through(data_flow(trace, left, path[0], source.variable(left, path)))
+        flow = through(data_flow(trace, event, path[0], source.variable(event, path)))
     if sum(leaf.position for leaf in failed_leaves(trace, extent)) > MOST_STEPS:
         return flow, None
     return flow, flow | debug_slice(trace, extent)
@@ -76,11 +76,11 @@ class PrologProvenance:
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The event of the call that made a part of an argument."""
-        left = self.source.event(node)
-        path = self.path(left, part)
+        event = self.source.event(node)
+        path = self.path(event, part)
         if path is None:
             return Origin(None, unknown=f"{part.mark} is no part of an argument")
-        walk = _Walk(self, node, left)
+        walk = _Walk(self, node, event)
         try:
             maker = walk.run(path)
         except _Unknown as why:
@@ -96,26 +96,26 @@ class PrologProvenance:
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The data-flow slice of an argument, and then the debug slice."""
-        left = self.source.event(node)
-        path = self.path(left, part)
+        event = self.source.event(node)
+        path = self.path(event, part)
         if path is None:
             return None
-        narrow, wide = slices_of(self.source, left, path)
-        wider = () if wide is None else (self._nodes(left, wide),)
-        return Influence(self._nodes(left, narrow), complete=False, wider=wider)
+        narrow, wide = slices_of(self.source, event, path)
+        wider = () if wide is None else (self._nodes(event, wide),)
+        return Influence(self._nodes(event, narrow), complete=False, wider=wider)
 
     def grown(self, tree: Tree) -> PrologProvenance:
         """The same trace, of which the tree shows more."""
         return replace(self, tree=tree)
 
-    def path(self, left: Left, part: MarkedPart) -> Path | None:
+    def path(self, event: PortEvent, part: MarkedPart) -> Path | None:
         """The marked part as a path in the arguments of its call."""
         if part.position < 0:
             return None
-        start, value = self.source.argument(left, part.position)
+        start, value = self.source.argument(event, part.position)
         return (*start, *path_of(value, part.mark.steps))
 
-    def _nodes(self, marked: Left, calls: set[int]) -> frozenset[int]:
+    def _nodes(self, marked: PortEvent, calls: set[int]) -> frozenset[int]:
         """The nodes of the tree that stand for events of these calls, or came to light below."""
         trace = self.source.trace_of(marked.call)
         ids = (self.tree.id(position) for position in range(len(self.tree.columns)))
@@ -135,11 +135,11 @@ class PrologProvenance:
 class _Walk:
     """The way back from a marked part, step by step, with the nodes that it passes."""
 
-    def __init__(self, provenance: PrologProvenance, node: int, left: Left) -> None:
+    def __init__(self, provenance: PrologProvenance, node: int, event: PortEvent) -> None:
         self._source = provenance.source
         self._tree = provenance.tree
-        self._left = left
-        self._look_from(left)
+        self._event = event
+        self._look_from(event)
         self._node = node
         self.visited = [node]
         self.passed: list[int] = []
@@ -147,7 +147,7 @@ class _Walk:
 
     def run(self, path: Path) -> int:
         """The node that made the part."""
-        call = self._left.call
+        call = self._event.call
         self._check_bound(path)
         is_given = bool(self._steps.is_given(call, path))
         seen: set[tuple[int, Path, bool]] = set()
@@ -161,9 +161,9 @@ class _Walk:
                         self.passed.append(self._node)
                     self._up_to(through)
                     call, path, is_given = through, place, True
-                case Inside(owner, left, place):
+                case Inside(owner, event, place):
                     self._up_to(owner)
-                    call, path, is_given = self._down_to(left), place, False
+                    call, path, is_given = self._down_to(event), place, False
                 case None:
                     raise _Unknown(self._lost(call, is_given))
         raise _Unknown("the way back to it leads in a circle")
@@ -184,22 +184,22 @@ class _Walk:
         self._look_from(outside)
         return self._steps.before(outside.call, path)
 
-    def _look_from(self, left: Left) -> None:
+    def _look_from(self, event: PortEvent) -> None:
         """Follow the branch of an event, in whichever trace it is."""
-        self._trace = self._source.trace_of(left.call)
-        self._steps = SubtermOrigin(self._source.terms, Branch(self._trace, left))
+        self._trace = self._source.trace_of(event.call)
+        self._steps = SubtermOrigin(self._source.terms, Branch(self._trace, event))
 
     def _check_bound(self, path: Path) -> None:
-        call, port = self._left.call, self._left.port
-        term = call.answers[self._left.number].term if port is Port.EXIT else call.term
+        call, port = self._event.call, self._event.port
+        term = call.answers[self._event.number].term if port is Port.EXIT else call.term
         slot = self._source.terms.slot(term, in_term(call, path))
         if slot is None or not slot.is_bound:
             raise _Unknown("it is a variable, which nothing has bound")
 
     def _made(self, maker: TracedCall, by: TracedCall | None) -> int:
         if by is not None:
-            left = self._steps.branch.answer(by)
-            self.expression = self._source.equation(left) if left is not None else ""
+            event = self._steps.branch.answer(by)
+            self.expression = self._source.equation(event) if event is not None else ""
         self._up_to(maker)
         if not maker.predicate.is_user:
             raise _Unknown(f"it was made inside of {maker.predicate.indicator}, out of sight")
@@ -221,18 +221,18 @@ class _Walk:
                 raise _Unknown("the tree does not reach to where it was made")
             self._visit(self._tree.id(parent))
 
-    def _down_to(self, left: Left) -> TracedCall:
+    def _down_to(self, event: PortEvent) -> TracedCall:
         """Go down to an event; its call, or what it was run again as."""
-        below = self._source.child(self._node, left)
+        below = self._source.child(self._node, event)
         if below is None or not self._is_known(below):
             why = f"it was made below call {self._node}, which was not looked into yet"
             raise _Unknown(why, self._node if self._is_implicit() else None)
-        left, branch = self._source.event(below), self._steps.branch
-        is_in_trace = self._source.trace_of(left.call) is self._trace
-        if not is_in_trace or branch.answer(left.call) != left or not branch.holds(left.call):
-            self._look_from(left)
+        event, branch = self._source.event(below), self._steps.branch
+        is_in_trace = self._source.trace_of(event.call) is self._trace
+        if not is_in_trace or branch.answer(event.call) != event or not branch.holds(event.call):
+            self._look_from(event)
         self._visit(below)
-        return left.call
+        return event.call
 
     def _is_implicit(self) -> bool:
         return bool(self._tree.columns.implicit[self._tree.position(self._node)])
