@@ -115,7 +115,7 @@ def debug(
         question = outcome.question
         asked.append(tree.position(question.node))
         lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
-        debugging.shown("\n".join(line.text for line in lines))
+        debugging.count_shown("\n".join(line.text for line in lines))
         answer = Answer(question.node, case.truth[question.node])
         if recording is not None:
             answer = case.person.answer(question.node)

@@ -112,7 +112,7 @@ class Provenance(Protocol):
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """The calls that could have influenced the part, or None if they are unknown."""
 
-    def grown(self, tree: Tree) -> Provenance:
+    def with_tree(self, tree: Tree) -> Provenance:
         """The same provenance for an expansion of its tree."""
 
 

@@ -357,7 +357,7 @@ class RandomOrigins:
             inside |= {p for p in range(self.fault + 1) if self.tree.columns.end[p] > self.fault}
         return Influence(frozenset(inside), complete)
 
-    def grown(self, tree: Any) -> RandomOrigins:
+    def with_tree(self, tree: Any) -> RandomOrigins:
         return self
 
 

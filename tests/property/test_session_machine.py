@@ -105,7 +105,7 @@ class RandomProvenance:
             inside += [caller for each in inside for caller in callers(self.tree, each)]
         return Influence(frozenset(inside), complete)
 
-    def grown(self, tree: Tree) -> RandomProvenance:
+    def with_tree(self, tree: Tree) -> RandomProvenance:
         return replace(self, tree=tree)
 
     def _known(self, what: str, node: int, part: MarkedPart) -> tuple[random.Random, list[int]]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.langs.python.oracles.allowed_types import fits
-from whence.langs.python.oracles.annotations import AnnotationScope, Reader
+from whence.langs.python.oracles.annotations import AnnotationReader, AnnotationScope
 from whence.langs.python.source.bindings import ModuleBindings, ProgramBindings
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import Partly
@@ -143,7 +143,7 @@ PROGRAM = _Program({})
 
 def said_of(value: r.Recipe, annotation: str) -> bool | None:
     expression = ast.parse(annotation, mode="eval").body
-    allowed = Reader(PROGRAM).allowed(expression, AnnotationScope(MODULE))
+    allowed = AnnotationReader(PROGRAM).allowed(expression, AnnotationScope(MODULE))
     return fits(value, allowed, PROGRAM, {}.get)
 
 

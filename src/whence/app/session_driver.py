@@ -179,7 +179,7 @@ class SessionDriver:
         self._remember()
         return self._settled(outcome)
 
-    def shown(self, text: str) -> None:
+    def count_shown(self, text: str) -> None:
         """Count what a person had to read."""
         self.counts.characters += len(text)
 

@@ -81,7 +81,7 @@ def apply(state: State, event: Event) -> State:
         case Started():
             return state
         case Expanded(tree):
-            return state.grown(tree)
+            return state.with_tree(tree)
         case NotExpandable(node, reason):
             return replace(state, not_expandable={**state.not_expandable, node: reason})
         case MarkTraced(answer):

@@ -172,7 +172,7 @@ class State:
             future=future,
         )
 
-    def grown(self, tree: Tree) -> State:
+    def with_tree(self, tree: Tree) -> State:
         """The state with an expanded tree. Trees of earlier moments are dropped if they are too
         large."""
         provenance, held = self.provenance, {id(tree): len(tree.columns)}
@@ -184,7 +184,7 @@ class State:
                 if sum(held.values()) > 3 * self.options.held:
                     past[index] = replace(past[index], tree=None, provenance=None)
         return replace(
-            self, tree=tree, provenance=provenance and provenance.grown(tree), past=tuple(past)
+            self, tree=tree, provenance=provenance and provenance.with_tree(tree), past=tuple(past)
         )
 
     def mentioned(self) -> set[int]:

@@ -69,7 +69,7 @@ class ArtProvenance:
             calls.add(1)
         return Influence(frozenset(calls), complete=True)
 
-    def grown(self, tree: Tree) -> ArtProvenance:
+    def with_tree(self, tree: Tree) -> ArtProvenance:
         """The tree of a graph is complete from the start."""
         return self
 

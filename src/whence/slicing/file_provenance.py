@@ -65,7 +65,7 @@ class FileProvenance:
             frozenset(influencer for influencer in nodes if self._has(influencer)), complete=False
         )
 
-    def grown(self, tree: Tree) -> FileProvenance:
+    def with_tree(self, tree: Tree) -> FileProvenance:
         """The same records, and those of the calls that were added."""
         return replace(self, tree=tree)
 

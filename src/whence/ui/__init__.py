@@ -73,5 +73,5 @@ class DrivenSession(Protocol):
     def save(self, path: Path) -> None:
         """Write the whole session to a file."""
 
-    def shown(self, text: str) -> None:
+    def count_shown(self, text: str) -> None:
         """Count the characters that a person had to read."""

@@ -84,7 +84,7 @@ class Influenced:
     def influence(self, node: int, part: Any) -> Influence:
         return Influence(self.nodes, self.complete)
 
-    def grown(self, tree: Any) -> Influenced:
+    def with_tree(self, tree: Any) -> Influenced:
         return self
 
 

@@ -354,7 +354,7 @@ class Marked:
     def influence(self, node: int, part: Any) -> Influence:
         return self.known
 
-    def grown(self, tree: Any) -> Marked:
+    def with_tree(self, tree: Any) -> Marked:
         return self
 
 

@@ -104,7 +104,7 @@ class PrologProvenance:
         wider = () if wide is None else (self._nodes(event, wide),)
         return Influence(self._nodes(event, narrow), complete=False, wider=wider)
 
-    def grown(self, tree: Tree) -> PrologProvenance:
+    def with_tree(self, tree: Tree) -> PrologProvenance:
         """The same trace, of which the tree shows more."""
         return replace(self, tree=tree)
 

@@ -190,7 +190,7 @@ class Browser:
                     return [f"It stands at {named.name}{''.join(steps)}."]
         return []
 
-    def printed(self, text: str, width: int) -> list[str]:
+    def print_part(self, text: str, width: int) -> list[str]:
         """All of the current value, within the limits that were typed."""
         options = _options(text)
         limits = replace(
@@ -272,7 +272,7 @@ def _shown(browser: Browser, word: str, rest: str, width: int) -> list[str | Lin
         "": lambda: [],
         "ls": lambda: browser.listing(width),
         "pwd": lambda: [browser.path()],
-        "print": lambda: browser.printed(rest, width),
+        "print": lambda: browser.print_part(rest, width),
         "help": lambda: [f"{form:<36} {brief}" for form, brief in BROWSING],
     }
     return [Line(text, Tone.CALL) for text in actions[word]()]

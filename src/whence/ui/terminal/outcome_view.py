@@ -69,7 +69,7 @@ class OutcomeView:
             table = instance_lines(session.state, question.function, width, session.sources)
             lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
         if self._counted is not outcome:
-            session.shown("\n".join(line.text for line in lines))
+            session.count_shown("\n".join(line.text for line in lines))
             self._counted = outcome
         self._screen.say("", *lines)
         if self._screen.interactive and number > _PATIENT and not self._has_recommended:

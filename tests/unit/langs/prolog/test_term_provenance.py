@@ -222,7 +222,7 @@ def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(f
         assert "was not looked into yet" in found.unknown
         hidden = next(p for p in range(len(small.columns)) if small.columns.implicit[p])
         grown = small.expand(hidden, 3)
-        found = provenance.grown(grown).origin(small.id(0), part)
+        found = provenance.with_tree(grown).origin(small.id(0), part)
         assert found.node is not None
         assert grown.call(grown.position(found.node)).text == "b(q)"
 

@@ -98,13 +98,13 @@ def test_a_value_that_is_shown_elsewhere_tells_where(call: Build) -> None:
 def test_print_obeys_its_limits(call: Build) -> None:
     browser = Browser(call(returned=[list(range(30)), BOX]))
     browser.go("result")
-    assert browser.printed("size 2 depth 9 width 200", 80) == [
+    assert browser.print_part("size 2 depth 9 width 200", 80) == [
         "[[0, 1, …28 more], Box(name='a b', items=[1, 2, …1 more])]"
     ]
-    assert max(map(len, browser.printed("width 25", 80))) <= 25
+    assert max(map(len, browser.print_part("width 25", 80))) <= 25
     for wrong in ("depth", "depth x", "height 3", "depth -1", "depth ²"):
         with pytest.raises(UsageError, match="print depth 3"):
-            browser.printed(wrong, 80)
+            browser.print_part(wrong, 80)
 
 
 def test_the_end_of_the_input_ends_the_walk(call: Build) -> None:

@@ -60,7 +60,7 @@ class AnnotationScope:
     """Names that something between the module and the function binds."""
 
 
-class Reader:
+class AnnotationReader:
     """Reads annotations of one program."""
 
     def __init__(self, modules: ProgramBindings) -> None:

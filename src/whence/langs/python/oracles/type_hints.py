@@ -17,9 +17,9 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.oracles.allowed_types import Allowed, Builtin, Either, all_of, fits
 from whence.langs.python.oracles.annotations import (
+    AnnotationReader,
     AnnotationScope,
     Parameter,
-    Reader,
     find_function,
     parameters,
     parsed,
@@ -48,7 +48,7 @@ class _Program:
     """The modules of one recorded process."""
 
     modules: ProgramBindings
-    reader: Reader
+    reader: AnnotationReader
     declared: dict[CodeEntry, _Declared | None] = field(default_factory=dict)
 
 
@@ -88,7 +88,7 @@ class TypeHintOracle:
     def _program(self, source: TraceSource) -> _Program:
         if id(source) not in self._programs:
             modules = ProgramBindings(unchanged_files(source))
-            self._programs[id(source)] = _Program(modules, Reader(modules))
+            self._programs[id(source)] = _Program(modules, AnnotationReader(modules))
         return self._programs[id(source)]
 
 

@@ -36,7 +36,9 @@ class FallbackProvenance:
             return self.shadow_runs.influence(node, part)
         return self.recorded.influence(node, part)
 
-    def grown(self, tree: Tree) -> Provenance:
+    def with_tree(self, tree: Tree) -> Provenance:
         """The same for a tree with more calls in it."""
-        runs = self.shadow_runs.grown(tree) if isinstance(tree, ColumnTree) else self.shadow_runs
-        return replace(self, recorded=self.recorded.grown(tree), shadow_runs=runs)
+        runs = (
+            self.shadow_runs.with_tree(tree) if isinstance(tree, ColumnTree) else self.shadow_runs
+        )
+        return replace(self, recorded=self.recorded.with_tree(tree), shadow_runs=runs)

@@ -64,7 +64,7 @@ class ShadowRunProvenance:
         """
         return self.followed(node, part).influence
 
-    def grown(self, tree: ColumnTree) -> ShadowRunProvenance:
+    def with_tree(self, tree: ColumnTree) -> ShadowRunProvenance:
         """The same for a tree that this one was expanded to; what was followed is kept."""
         runs = self._runs
         grown = ShadowRunProvenance(runs.recording, tree, self._partial, runs.time_limit)

@@ -138,9 +138,9 @@ class OperandProvenance:
         """What could have influenced the operand is not known."""
         return None if self._is_failure(node, part) else self.others.influence(node, part)
 
-    def grown(self, tree: Tree) -> Provenance:
+    def with_tree(self, tree: Tree) -> Provenance:
         """Ids never change."""
-        return replace(self, others=self.others.grown(tree))
+        return replace(self, others=self.others.with_tree(tree))
 
     def _is_failure(self, node: int, part: MarkedPart) -> bool:
         return node == self.tree.id(0) and part.mark == Mark(RESULT)

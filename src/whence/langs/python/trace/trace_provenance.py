@@ -63,7 +63,7 @@ class TraceProvenance:
         """Not known."""
         return None
 
-    def grown(self, tree: Tree) -> TraceProvenance:
+    def with_tree(self, tree: Tree) -> TraceProvenance:
         """A recording does not grow."""
         return replace(self, tree=tree) if isinstance(tree, ColumnTree) else self
 

@@ -119,7 +119,7 @@ class StepLog:
         ends = [*(left for left, _ in waited), stop]
         return [(low, high) for low, high in zip(begins, ends, strict=True) if low < high]
 
-    def printed(self, first: int, end: int) -> str:
+    def output_between(self, first: int, end: int) -> str:
         """What was printed between two events."""
         parts = (self._printed[low:high] for low, high in self.printed_from(first, end))
         return b"".join(parts).decode("utf-8", "replace")

@@ -99,7 +99,7 @@ class StepProvenance:
             slices.append(self._nodes(seed, width).union(*slices))
         return Influence(slices[0], complete=False, wider=tuple(slices[1:]))
 
-    def grown(self, tree: Tree) -> Provenance:
+    def with_tree(self, tree: Tree) -> Provenance:
         """Steps do not become more."""
         return self
 
@@ -220,7 +220,7 @@ class StepProvenance:
     def _printed(self, segment: Segment, line: int) -> Seed | str:
         """The action that printed the beginning of a line."""
         ranges = self._log.printed_from(segment.first, segment.end)
-        before = self._log.printed(segment.first, segment.end).split("\n")[:line]
+        before = self._log.output_between(segment.first, segment.end).split("\n")[:line]
         left = len("".join(f"{each}\n" for each in before).encode())
         for low, high in ranges:
             if left < high - low:

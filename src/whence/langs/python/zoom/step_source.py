@@ -75,7 +75,7 @@ class StepSource:
             function, rule, outcome,
             arguments=tuple(self._before(segment)),
             effects=tuple(self._effects(segment)),
-            printed=log.printed(segment.first, segment.end),
+            printed=log.output_between(segment.first, segment.end),
             step=Step(
                 self.labels.label(segment), self._ending(segment), self._parts(segment),
                 tuple(self._same(segment)),

@@ -205,7 +205,7 @@ def test_nothing_is_run_again_for_a_known_part_when_the_tree_has_grown(run: Reco
     node = run.nodes("scaled")[0]
     part = find_mark(run.tree.call(run.tree.position(node)), "result[0]", input_side=False)
     origin = provenance.origin(node, part)
-    grown = provenance.grown(replace(run.tree))
+    grown = provenance.with_tree(replace(run.tree))
     assert not grown.needs_run(node, part)
     assert grown.origin(node, part) == origin
     assert runs == ["following result[0] back"]
@@ -222,8 +222,8 @@ def test_a_part_that_too_few_calls_were_recorded_for_is_followed_when_the_tree_h
     provenance = counted(run, cut, runs)
     assert "only counted" in provenance.origin(node, part).unknown
     assert not provenance.needs_run(node, part)
-    assert provenance.grown(run.tree).origin(node, part).expression == "n * by"
-    kept = provenance.grown(run.tree).grown(cut)
+    assert provenance.with_tree(run.tree).origin(node, part).expression == "n * by"
+    kept = provenance.with_tree(run.tree).with_tree(cut)
     assert kept.origin(node, part).expression == "n * by", "also when calls are dropped again"
     assert len(runs) == 2
 

@@ -227,7 +227,7 @@ def test_what_others_print_while_a_generator_waits_is_not_its_doing() -> None:
         ],
     }  # fmt: skip
     events = StepLog(told, b"..my" + b"other" + b"s.")
-    assert events.printed(1, 4) == "mys."
+    assert events.output_between(1, 4) == "mys."
     assert events.printed_from(1, 4) == [(2, 4), (9, 11)]
     assert events.printed_from(1, 2) == [(2, 4)]
     assert events.printed_from(3, 4) == [(9, 11)]
