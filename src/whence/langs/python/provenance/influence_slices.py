@@ -110,7 +110,7 @@ class _Slice:
         self.read: set[Interval] = set()
         self._width = width
         self._pending: list[MaybeTag] = []
-        self._seen: set[int] = set()
+        self._visited: set[int] = set()
         self._looked_at: set[Interval] = set()
         self._entered: set[Activation] = set()
         self._aimed: set[Activation] = set()
@@ -131,19 +131,19 @@ class _Slice:
             if not fresh and not self._pending:
                 break
             self._looked_at |= fresh
-            for (thing, key), spans in _by_place(fresh, self._width).items():
+            for (thing, key), spans in _spans_by_place(fresh, self._width).items():
                 for activation in self._heap.reaching(thing, key, self._width):
                     self._could_write(activation, spans)
         self.calls.discard(RUN.root)
         return self.calls
 
     def _follow(self) -> None:
-        pending, seen = self._pending, self._seen
+        pending, visited = self._pending, self._visited
         while pending:
             tag = pending.pop()
-            if tag is None or id(tag) in seen:
+            if tag is None or id(tag) in visited:
                 continue
-            seen.add(id(tag))
+            visited.add(id(tag))
             made_by = activation_of(tag)
             if made_by is not None:
                 self.calls.add(made_by)
@@ -204,10 +204,10 @@ class _Slice:
 
 def _chosen(activation: Activation) -> Iterator[MaybeTag]:
     """What chose the objects that a call was given: it might have changed others instead."""
-    given: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
+    operands: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
     if activation.operation is not None:  # it was given what that was given
-        given = activation.operation.operands
-    for value, tag in given:
+        operands = activation.operation.operands
+    for value, tag in operands:
         if type(value) not in _UNCHANGING:
             yield _choice(tag)
 
@@ -229,29 +229,29 @@ def _choice(tag: MaybeTag) -> MaybeTag:
     return None
 
 
-def _by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
+def _spans_by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
     """For each place the spans in which it was not to change, those that overlap as one."""
-    found: dict[tuple[Any, Any], list[Span]] = {}
+    spans_by_place: dict[tuple[Any, Any], list[Span]] = {}
     for since, until, thing, key in intervals:
         matters = width == 2 or issubclass(type(thing), tuple)
-        found.setdefault((thing, key if matters else None), []).append((since, until))
-    for place, spans in found.items():
+        spans_by_place.setdefault((thing, key if matters else None), []).append((since, until))
+    for place, spans in spans_by_place.items():
         merged: list[Span] = []
         for since, until in sorted(spans):
             if merged and since <= merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(until, merged[-1][1]))
             else:
                 merged.append((since, until))
-        found[place] = merged
-    return found
+        spans_by_place[place] = merged
+    return spans_by_place
 
 
-def _stays(key: Any) -> bool:
+def _stays(key: object) -> bool:
     """Whether a place is the same whatever happens to others: not in a list or an iterator."""
     return key is not None and type(key) is not int
 
 
-def _hashable(key: Any) -> Any:
+def _hashable(key: object) -> Any:
     return key if type(key) in SCALARS else None
 
 
@@ -269,33 +269,33 @@ class _Heap:
             caller = activation.parent
             if caller is not None and caller.function is not None:
                 self._given.setdefault(id(activation.value), []).append(caller)
-        self._found: dict[tuple[Any, Any], list[Activation]] = {}
+        self._calls_by_place: dict[tuple[Any, Any], list[Activation]] = {}
 
     def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
         """The calls that could write to a place, whenever they ran."""
         place = (thing, key)
-        if place not in self._found:
+        if place not in self._calls_by_place:
             if issubclass(type(thing), tuple):
                 calls = RUN.activations[1:]
-                found = [call for call in calls if _sets_variable(call, thing, key)]
+                calls_there = [call for call in calls if _sets_variable(call, thing, key)]
             else:
-                found = [
+                calls_there = [
                     call for call in self._reaching(thing) if width > 2 or _may_write(call, key)
                 ]
-            self._found[place] = found
-        return self._found[place]
+            self._calls_by_place[place] = calls_there
+        return self._calls_by_place[place]
 
     def _reaching(self, thing: int) -> set[Activation]:
         """The calls that were given an object, or something that held it."""
-        seen = {thing}
+        visited = {thing}
         pending = [thing]
         calls: set[Activation] = set()
         while pending:
             address = pending.pop()
             calls.update(self._given.get(address, ()))
             for holder in self._holders.get(address, ()):
-                if holder not in seen:
-                    seen.add(holder)
+                if holder not in visited:
+                    visited.add(holder)
                     pending.append(holder)
         return calls
 
@@ -309,7 +309,7 @@ def _reached_by(activation: Activation) -> Iterable[Any]:
                 yield from value if type(value) is tuple else value.values()
 
 
-def _may_write(activation: Activation, key: Any) -> bool:
+def _may_write(activation: Activation, key: object) -> bool:
     info = activation.function
     assert info is not None
     if info.sets_anything or info.sets_items:
@@ -317,7 +317,7 @@ def _may_write(activation: Activation, key: Any) -> bool:
     return type(key) is str and key in info.attributes
 
 
-def _sets_variable(activation: Activation, variable: tuple[str, Any], name: str) -> bool:
+def _sets_variable(activation: Activation, variable: tuple[str, object], name: str) -> bool:
     info = activation.function
     assert info is not None
     kind, owner = variable

@@ -68,7 +68,7 @@ class Criterion:
     """When it was marked: what was decided later does not matter."""
 
 
-def letters(operation: Operation, text: str, place: int) -> Criterion | None:
+def letters(operation: Operation, text: str, offset: int) -> Criterion | None:
     """The criterion for the character at an offset of a string that an operation wrote."""
     tag: MaybeTag
     if operation.text is not None:
@@ -76,10 +76,10 @@ def letters(operation: Operation, text: str, place: int) -> Criterion | None:
     else:
         texts = (tag for value, tag in operation.operands if type(value) is str and value == text)
         tag = next(texts, None)
-    found = tag_at_offset(tag, place)
-    if found is tag:
+    letter_tag = tag_at_offset(tag, offset)
+    if letter_tag is tag:
         return None
-    return Criterion(operation.activation, None, found, (), (operation.control,))
+    return Criterion(operation.activation, None, letter_tag, (), (operation.control,))
 
 
 def written(operations: Sequence[Operation]) -> Criterion:
@@ -121,22 +121,22 @@ def criterion(
         _settle(value, activation, 0)
         shadow = shadow_of(value)
         part = _part(value, kind, key)
-        found: MaybeTag = None
+        part_tag: MaybeTag = None
         if shadow is not None:
-            found = _known(shadow, value, kind, key, part)
-        if found is None:
-            found = Tag((PART, 0, activation.control, tag, (kind, key)))
-        written = found.time if found.kind == STORE else 0
+            part_tag = _part_tag(shadow, value, kind, key, part)
+        if part_tag is None:
+            part_tag = Tag((PART, 0, activation.control, tag, (kind, key)))
+        written = part_tag.time if part_tag.kind == STORE else 0
         shape = shadow.shape if shadow is not None else None
         places.append(Place(tag, shape, id(value), key, written, RUN.time))
-        value, tag = part, found
+        value, tag = part, part_tag
     # A part that is a container is marked with all that it holds, as it is now.
     _settle(value, activation, _DEEP)
     parts = deep_tags(((value, tag),))
     return Criterion(activation, value, tag, tuple(places), parts, tuple(texts))
 
 
-def _settle(value: Any, activation: Activation, depth: int) -> None:
+def _settle(value: object, activation: Activation, depth: int) -> None:
     """Synchronise an object and those that it holds with what code out of sight changed."""
     shadow = shadow_of(value)
     if shadow is None:
@@ -163,19 +163,19 @@ def _part(value: Any, kind: str, key: Any) -> Any:
     raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")
 
 
-def _known(shadow: Any, value: Any, kind: str, key: Any, part: Any) -> MaybeTag:
+def _part_tag(shadow: Any, value: object, kind: str, key: Any, part: object) -> MaybeTag:
     tag: MaybeTag = None
     if kind == "attribute":
         if shadow.attribute_values.get(key, shadow) is part:
             tag = shadow.attributes[key]
         elif issubclass(type(value), tuple) and key in class_attribute(type(value), "_fields", ()):
-            return _known(
+            return _part_tag(
                 shadow, value, "item", class_attribute(type(value), "_fields").index(key), part
             )
     elif type(shadow.items) is list:
-        place = key if key >= 0 else key + len(shadow.values)
-        if place < len(shadow.values) and shadow.values[place] is part:
-            tag = shadow.items[place]
+        index = key if key >= 0 else key + len(shadow.values)
+        if index < len(shadow.values) and shadow.values[index] is part:
+            tag = shadow.items[index]
     elif shadow.values is not None and shadow.values.get(key_identity(key), shadow) is part:
         tag = shadow.items[key_identity(key)]
     return tag

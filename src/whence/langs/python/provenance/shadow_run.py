@@ -51,7 +51,7 @@ PRINTED = "printed"
 WHOLE = "<module>"
 """The name of the wanted call if everything is to be shadowed from the start."""
 _EXCEPTION = object()
-_TOLD_EVERY = 200
+_PROGRESS_INTERVAL = 200
 _SHORT = 40
 
 
@@ -90,22 +90,22 @@ class Request:
     @classmethod
     def from_text(cls, text: str) -> Request:
         """What `text` made."""
-        told = json.loads(text)
+        fields = json.loads(text)
         return cls(
-            words=tuple(told["words"]),
-            wanted=TargetCall(*told["wanted"]),
-            marked=TargetCall(*told["marked"]),
-            root=told["root"],
-            steps=tuple((kind, key) for kind, key in told["steps"]),
-            is_input=told["is_input"],
-            rules=UserCodeRules(*(tuple(patterns) for patterns in told["rules"])),
-            seed_by=told["seed_by"],
-            journal=told["journal"],
+            words=tuple(fields["words"]),
+            wanted=TargetCall(*fields["wanted"]),
+            marked=TargetCall(*fields["marked"]),
+            root=fields["root"],
+            steps=tuple((kind, key) for kind, key in fields["steps"]),
+            is_input=fields["is_input"],
+            rules=UserCodeRules(*(tuple(patterns) for patterns in fields["rules"])),
+            seed_by=fields["seed_by"],
+            journal=fields["journal"],
         )
 
 
 @contextlib.contextmanager
-def _opened(path: str, flags: int) -> Iterator[int]:
+def _open_descriptor(path: str, flags: int) -> Iterator[int]:
     """For as long as it is needed: the program's files get the numbers that they had."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
@@ -122,26 +122,26 @@ class _Answering:
         self._output = output
         self._progress = progress
         self._count = 0
-        self._seen = 0
+        self._calls_of_marked = 0
         self._marked: Activation | None = None
         self._given: dict[str, str] = {}
         self._printed, self._size, self._lines, self._column = "", 0, 0, 0
-        self._found_letters = False
+        self._has_letters = False
         self._writers: list[Operation] = []
-        self._found: Criterion | None = None
+        self._criterion: Criterion | None = None
         self._why = "the call was not reached"
 
     def entered(self, activation: Activation) -> None:
         self._count += 1
-        if self._count % _TOLD_EVERY == 0:
-            with _opened(self._progress, os.O_WRONLY | os.O_CREAT) as file:
+        if self._count % _PROGRESS_INTERVAL == 0:
+            with _open_descriptor(self._progress, os.O_WRONLY | os.O_CREAT) as file:
                 os.write(file, b"%d" % self._count)
         info, marked = activation.function, self._request.marked
         assert info is not None
         if (info.file, info.line, info.name) != (marked.file, marked.first_line, marked.name):
             return
-        self._seen += 1
-        number = activation.made if info.is_stepped else self._seen
+        self._calls_of_marked += 1
+        number = activation.made if info.is_stepped else self._calls_of_marked
         if number == marked.count:
             self._marked = activation
             names = (*info.positional, *info.keyword_only)
@@ -180,7 +180,7 @@ class _Answering:
         size = os.stat(self._printed).st_size  # noqa: PTH116
         if size == self._size:
             return
-        with _opened(self._printed, os.O_RDONLY) as file:
+        with _open_descriptor(self._printed, os.O_RDONLY) as file:
             text = os.pread(file, size - self._size, self._size).decode(errors="replace")
         first, column = self._lines, self._column
         self._size = size
@@ -194,20 +194,20 @@ class _Answering:
     def _look_at(self, operation: Operation, lines: list[str], first: int, column: int) -> None:
         """Whether lines that were written, the first from a column on, hold what is marked."""
         wanted = self._request.steps[0][1]
-        place = wanted - first
-        if not 0 <= place < len(lines) or not (lines[place] or place + 1 < len(lines)):
+        row = wanted - first
+        if not 0 <= row < len(lines) or not (lines[row] or row + 1 < len(lines)):
             return
         self._writers.append(operation)
-        if self._found_letters:
+        if self._has_letters:
             return
-        self._found = written(self._writers)
+        self._criterion = written(self._writers)
         for _, (begin, _) in self._request.steps[1:]:
-            letter = begin - (0 if place else column)
-            if 0 <= letter < len(lines[place]):
-                before = sum(len(line) + 1 for line in lines[:place])
+            letter = begin - (0 if row else column)
+            if 0 <= letter < len(lines[row]):
+                before = sum(len(line) + 1 for line in lines[:row])
                 narrow = letters(operation, "\n".join(lines), before + letter)
-                self._found = narrow or self._found
-                self._found_letters = narrow is not None
+                self._criterion = narrow or self._criterion
+                self._has_letters = narrow is not None
 
     def _mark(self, activation: Activation) -> None:
         request = self._request
@@ -220,21 +220,24 @@ class _Answering:
         if request.root in (RESULT, RAISED):
             value, tag = activation.value, activation.result
         elif request.root in names:
-            place = names.index(request.root)
-            value, tag = activation.values[place], activation.arguments[place]
+            index = names.index(request.root)
+            value, tag = activation.values[index], activation.arguments[index]
         else:
-            known = RUN.modules.get(activation.function.module)
-            if known is None or request.root not in known.attribute_values:
+            variables = RUN.modules.get(activation.function.module)
+            if variables is None or request.root not in variables.attribute_values:
                 self._why = f"{request.root} is no parameter, and was not set while it was followed"
                 return
-            value, tag = known.attribute_values[request.root], known.attributes[request.root]
+            value, tag = (
+                variables.attribute_values[request.root],
+                variables.attributes[request.root],
+            )
         self._follow(activation, value, tag, request.steps)
 
     def _follow(
-        self, activation: Activation, value: Any, tag: MaybeTag, steps: Sequence[Step]
+        self, activation: Activation, value: object, tag: MaybeTag, steps: Sequence[Step]
     ) -> None:
         try:
-            self._found = criterion(activation, value, tag, steps)
+            self._criterion = criterion(activation, value, tag, steps)
         except NoSuchPart as problem:
             self._why = str(problem)
 
@@ -242,24 +245,24 @@ class _Answering:
         if tag is None:
             self._why = "the call did not end"
         else:  # an exception's own parts are not followed
-            self._found = Criterion(activation, _EXCEPTION, tag, (), ())
+            self._criterion = Criterion(activation, _EXCEPTION, tag, (), ())
 
     def answer(self, top: Activation) -> None:
-        found = self._found
-        if found is None:
+        criterion = self._criterion
+        if criterion is None:
             self._write({"unknown": self._why})
             return
-        value = _plain({"": found.value}).get("")
+        value = _plain({"": criterion.value}).get("")
         try:
-            told = _told(found, top)
+            report = _report(criterion, top)
         except Exception as error:
             # The program ran as it should: what fails here is whence, and the answer says so.
             what = "".join(traceback.format_exception_only(error)).strip()
             self._write({"unknown": f"whence failed when it told of the run ({what})"})
             raise
-        self._write({**told, "given": self._given, "value": value})
+        self._write({**report, "given": self._given, "value": value})
 
-    def _write(self, answer: dict[str, Any]) -> None:
+    def _write(self, answer: dict[str, object]) -> None:
         with open(self._output, "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump(answer, file)
 
@@ -270,7 +273,7 @@ class _Answering:
         self.answer(RUN.root)
 
 
-def _plain(values: dict[str, Any]) -> dict[str, str]:
+def _plain(values: dict[str, object]) -> dict[str, str]:
     """Those that are as their text: by them a call is known to be the one that was recorded."""
     return {
         name: repr(value)
@@ -280,61 +283,61 @@ def _plain(values: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _told(found: Criterion, top: Activation) -> dict[str, Any]:
+def _report(criterion: Criterion, top: Activation) -> dict[str, Any]:
     calls = RUN.activations[RUN.activations.index(top) :]
-    places = {call: place for place, call in enumerate(calls)}
+    indices = {call: index for index, call in enumerate(calls)}
 
     def numbers(activations: Sequence[Activation] | frozenset[Activation]) -> list[int]:
-        return [places[activation] for activation in activations if activation in places]
+        return [indices[activation] for activation in activations if activation in indices]
 
-    origins = find_origin(found)
+    origins = find_origin(criterion)
     return {
-        "marked": places[found.activation],
+        "marked": indices[criterion.activation],
         "is_complete": RUN.is_scanned and not RUN.has_absorbed and not RUN.lost,
-        "calls": [*(_call(call, places) for call in calls), *_never_begun(places)],
-        "origin": _origin(origins, places),
+        "calls": [*(_call(call, indices) for call in calls), *_never_begun(indices)],
+        "origin": _origin(origins, indices),
         "chain": numbers(origins.chain),
-        "catchable": sorted(numbers(calls_below_handlers(found.activation, calls))),
+        "catchable": sorted(numbers(calls_below_handlers(criterion.activation, calls))),
         "slices": {
-            f"L{width}": sorted(numbers(influencing_calls(found, width))) for width in (1, 2, 3)
+            f"L{width}": sorted(numbers(influencing_calls(criterion, width))) for width in (1, 2, 3)
         },
     }
 
 
-def _call(activation: Activation, places: dict[Activation, int]) -> dict[str, Any]:
+def _call(activation: Activation, indices: dict[Activation, int]) -> dict[str, Any]:
     info = activation.function
     if info is None:
         return {"name": WHOLE, "file": "", "line": 0, "parent": -1, "is_stepped": False,
                 "made": 0}  # fmt: skip
-    parent = places.get(activation.parent, -1) if activation.parent is not None else -1
+    parent = indices.get(activation.parent, -1) if activation.parent is not None else -1
     return {
         "name": info.name, "file": info.file, "line": info.line, "parent": parent,
         "is_stepped": info.is_stepped, "made": activation.made,
     }  # fmt: skip
 
 
-def _never_begun(places: dict[Activation, int]) -> Iterator[dict[str, Any]]:
+def _never_begun(indices: dict[Activation, int]) -> Iterator[dict[str, Any]]:
     """The generators and coroutines that were made and did not run: they are calls, too."""
     for parent, code, run in RUN.promised:
-        if run.activation is None and parent in places:
+        if run.activation is None and parent in indices:
             yield {
                 "name": code.co_qualname, "file": code.co_filename, "line": code.co_firstlineno,
-                "parent": places[parent], "is_stepped": True, "made": run.number,
+                "parent": indices[parent], "is_stepped": True, "made": run.number,
             }  # fmt: skip
 
 
-def _origin(found: OriginResult, places: dict[Activation, int]) -> dict[str, Any]:
-    if found.unknown:
-        return {"unknown": found.unknown}
+def _origin(origin: OriginResult, indices: dict[Activation, int]) -> dict[str, Any]:
+    if origin.unknown:
+        return {"unknown": origin.unknown}
     return {
-        "makers": [_maker(maker, places) for maker in found.makers],
-        "made_of": [_maker(maker, places) for maker in found.made_of],
+        "makers": [_maker(maker, indices) for maker in origin.makers],
+        "made_of": [_maker(maker, indices) for maker in origin.made_of],
     }
 
 
-def _maker(maker: ValueMaker, places: dict[Activation, int]) -> dict[str, Any]:
+def _maker(maker: ValueMaker, indices: dict[Activation, int]) -> dict[str, Any]:
     site = maker.site
-    made: dict[str, Any] = {"call": places.get(maker.activation, -1)}
+    made: dict[str, Any] = {"call": indices.get(maker.activation, -1)}
     if maker.parameter:
         path = [[kind, key if type(key) in {int, str} else repr(type(key))]
                 for kind, key in maker.path]  # fmt: skip
@@ -352,8 +355,8 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
     user_code = UserCode(request.rules)
     wanted = request.wanted
     whole = wanted.name == WHOLE
-    place = wanted.file, wanted.first_line, wanted.name
-    modules = Modules(dual=not whole, wanted=place, aside=aside)
+    first_call = wanted.file, wanted.first_line, wanted.name
+    modules = Modules(dual=not whole, wanted=first_call, aside=aside)
 
     def start() -> None:
         rewrite_imports(aside(user_code.owns_module), modules)

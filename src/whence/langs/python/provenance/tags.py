@@ -248,7 +248,7 @@ class Activation:
         """The tests that it noted, each with its time."""
         return zip(self.tests[::2], self.tests[1::2], strict=True)
 
-    def note_yield(self, value: Any, tag: MaybeTag) -> None:
+    def note_yield(self, value: object, tag: MaybeTag) -> None:
         """Note what a generator has yielded."""
         if type(self.yielded) is list:
             self.yielded.append((value, tag))
@@ -285,24 +285,24 @@ SITES: list[Site] = [Site("", 0, 0, 0, 0, "", ())]
 FUNCTIONS: list[FunctionInfo] = []
 
 
-_FOUND: dict[tuple[int, int], tuple[CodeType, int]] = {}
+_INSTRUCTION_SITES: dict[tuple[int, int], tuple[CodeType, int]] = {}
 
 
 def site_of(code: CodeType, instruction: int) -> int:
     """The place that an instruction of rewritten code stands for; 0 if it is not known."""
-    known = _FOUND.get((id(code), instruction))
-    if known is None:
-        known = _FOUND[id(code), instruction] = (code, _new_site(code, instruction))
-    return known[1]
+    entry = _INSTRUCTION_SITES.get((id(code), instruction))
+    if entry is None:
+        entry = _INSTRUCTION_SITES[id(code), instruction] = (code, _new_site(code, instruction))
+    return entry[1]
 
 
 def _new_site(code: CodeType, instruction: int) -> int:
     file = code.co_filename
     source = next((site.source for site in reversed(SITES) if site.file == file), None)
-    place = next(islice(code.co_positions(), instruction // 2, None), None)
-    if source is None or place is None or None in place:
+    position = next(islice(code.co_positions(), instruction // 2, None), None)
+    if source is None or position is None or None in position:
         return 0
-    line, end_line, column, end_column = (number or 0 for number in place)
+    line, end_line, column, end_column = (number or 0 for number in position)
     SITES.append(Site(file, line, column, end_line, end_column, code.co_qualname, source))
     return len(SITES) - 1
 

@@ -71,22 +71,22 @@ def find_origin(criterion: Criterion) -> OriginResult:
     makers = tuple(dict.fromkeys(ends))
     if not makers:
         return OriginResult((), (), unknown or "nothing is known of it")
-    way = _Way(criterion.activation)
+    path = _CallPath(criterion.activation)
     for place in criterion.places:
         for hop in _copies(place.tag):
             activation = hop.control.activation if hop.kind == ARG else _returned_by(hop)
             if activation is not None and activation.start > place.written > 0:
-                way.to(activation)
+                path.to(activation)
     for hop in hops:
-        way.to(activation_of(hop))
+        path.to(activation_of(hop))
         if hop.kind == ARG:
-            way.to(hop.control.activation.parent)
+            path.to(hop.control.activation.parent)
         else:
-            way.to(_returned_by(hop))
+            path.to(_returned_by(hop))
     if len(makers) > 1:
-        return OriginResult(makers, tuple(way.calls))
-    way.to(makers[0].activation)
-    return OriginResult(makers, tuple(way.calls), made_of=_operands(makers[0]))
+        return OriginResult(makers, tuple(path.calls))
+    path.to(makers[0].activation)
+    return OriginResult(makers, tuple(path.calls), made_of=_operands(makers[0]))
 
 
 def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
@@ -95,14 +95,14 @@ def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
     """
     if maker.tag is None or maker.tag.kind not in _OPERATIONS:
         return ()
-    found: dict[ValueMaker, None] = {}
+    makers: dict[ValueMaker, None] = {}
     left = deque(needs_of(maker.tag))
-    seen: set[int] = set()
-    while left and len(found) < MOST_OPERANDS:
+    visited: set[int] = set()
+    while left and len(makers) < MOST_OPERANDS:
         tag = left.popleft()
-        if tag is None or id(tag) in seen or tag.kind in CONTROLS:
+        if tag is None or id(tag) in visited or tag.kind in CONTROLS:
             continue
-        seen.add(id(tag))
+        visited.add(id(tag))
         if tag.control is None:  # of no call: all that was read, or that came out of nowhere
             left += needs_of(tag)
             continue
@@ -113,8 +113,8 @@ def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
             if is_own and operand.site.is_inside(maker.site):
                 left += needs_of(operand.tag)
             elif not (is_own and operand.tag.kind == CONST):
-                found[operand] = None
-    return tuple(found)[:MOST_OPERANDS]
+                makers[operand] = None
+    return tuple(makers)[:MOST_OPERANDS]
 
 
 def _returned_by(hop: Tag) -> Activation | None:
@@ -148,10 +148,10 @@ def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
     if tag.kind == AMBIG:
         makers: list[ValueMaker] = []
         for choice in tag.choices:
-            found, _, unknown = _follow(choice)
-            if not found:
+            inner, _, unknown = _follow(choice)
+            if not inner:
                 return [], hops, unknown
-            makers += found
+            makers += inner
         return makers, hops, ""
     if tag.kind == LOST:
         return [], hops, "it was changed by code that was not followed"
@@ -162,7 +162,7 @@ def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
     return [ValueMaker(activation, SITES[tag.site], parameter, rest, tag)], hops, ""
 
 
-class _Way:
+class _CallPath:
     """A path through the tree of calls."""
 
     def __init__(self, start: Activation):
@@ -184,7 +184,7 @@ class _Way:
 
 
 def _callers(activation: Activation) -> list[Activation]:
-    found = [activation]
-    while found[-1].parent is not None:
-        found.append(found[-1].parent)
-    return found
+    callers = [activation]
+    while callers[-1].parent is not None:
+        callers.append(callers[-1].parent)
+    return callers

@@ -138,10 +138,10 @@ class DefinitionRewriter(ComprehensionRewriter):
             return runtime_name("off")
         return ast.BoolOp(ast.And(), [runtime_name("off"), runtime_call("passes")])
 
-    def returned(self, site: ast.expr, given: ast.expr, function: ast.AST) -> list[ast.stmt]:
+    def returned(self, site: ast.expr, result_pair: ast.expr, function: ast.AST) -> list[ast.stmt]:
         """The statements that return a pair's value."""
         result = runtime_call(
-            "return_value", load_name(FRAME), load_name(self.control_name), site, given
+            "return_value", load_name(FRAME), load_name(self.control_name), site, result_pair
         )
         if isinstance(function, ast.AsyncFunctionDef) and is_stepped(function):
             return [ast.Expr(result), ast.Return(None)]
@@ -150,7 +150,7 @@ class DefinitionRewriter(ComprehensionRewriter):
     def _arguments(self, arguments: ast.arguments, *, quiet: bool) -> ast.arguments:
         """The signature: defaults pass their tags to `@.define_function`."""
 
-        def given(default: ast.expr) -> ast.expr:
+        def with_noted_tag(default: ast.expr) -> ast.expr:
             if quiet:
                 value = self.quiet(default)
                 return runtime_call("note_default", tuple_node(value, constant(None)))
@@ -162,9 +162,10 @@ class DefinitionRewriter(ComprehensionRewriter):
             vararg=arguments.vararg,
             kwonlyargs=arguments.kwonlyargs,
             kwarg=arguments.kwarg,
-            defaults=[given(default) for default in arguments.defaults],
+            defaults=[with_noted_tag(default) for default in arguments.defaults],
             kw_defaults=[
-                given(kw_default) if kw_default else None for kw_default in arguments.kw_defaults
+                with_noted_tag(kw_default) if kw_default else None
+                for kw_default in arguments.kw_defaults
             ],
         )
 
@@ -305,7 +306,7 @@ class _Quiet:
             case ast.AnnAssign() if self._rewriter.puts_annotations_off:
                 # Who asks for the annotation may want to be told its text.
                 text = node.annotation
-                return copy_node(node, lambda each: each if each is text else self.visit(each))
+                return copy_node(node, lambda part: part if part is text else self.visit(part))
             case _:
                 return copy_node(node, self.visit)
 

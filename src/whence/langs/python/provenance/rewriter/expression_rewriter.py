@@ -79,9 +79,9 @@ class ExpressionRewriter(RewriterState):
             for inner in own_nodes(node)
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
         }
-        known = [load_name(shadow_name(name)) for name in sorted(names) if self.has_shadow(name)]
+        shadows = [load_name(shadow_name(name)) for name in sorted(names) if self.has_shadow(name)]
         return tuple_node(
-            self.quiet(node), runtime_call("opaque_tag", self.site(node), self.control, *known)
+            self.quiet(node), runtime_call("opaque_tag", self.site(node), self.control, *shadows)
         )
 
     def quiet(self, node: ast.expr) -> ast.expr:
@@ -217,12 +217,12 @@ class ExpressionRewriter(RewriterState):
         outer = self.control
         with self.under(test):
             other = right()
-        found = (
+        stopped = (
             tuple_node(constant(both), tuple_item(load_name(kept), 1))
             if for_truth
             else load_name(kept)
         )
-        first, second = (found, other) if both else (other, found)
+        first, second = (stopped, other) if both else (other, stopped)
         picked = ast.IfExp(condition, first, second)
         return runtime_call("select", site, outer, picked, load_name(test))
 
@@ -306,14 +306,14 @@ class ExpressionRewriter(RewriterState):
         return runtime_call("template", self.site(node), self.control, made, tuple_node(*parts))
 
     def _interpolation(self, node: Any, parts: list[ast.expr]) -> ast.expr:
-        given, how = self.temporary(), _NOTHING
+        value, how = self.temporary(), _NOTHING
         made = copy.copy(node)
-        made.value = tuple_item(named_expression(given, self.pair(node.value)), 0)
+        made.value = tuple_item(named_expression(value, self.pair(node.value)), 0)
         if node.format_spec is not None:
             form = self.temporary()
             made.format_spec = tuple_item(named_expression(form, self.pair(node.format_spec)), 0)
             how = load_name(form)
-        parts.append(tuple_node(load_name(given), how))
+        parts.append(tuple_node(load_name(value), how))
         placed: ast.expr = at_location_of(made, node)
         return placed
 
@@ -394,8 +394,8 @@ class ExpressionRewriter(RewriterState):
         ]
         done = ast.Call(node.func, values, [])
         if name in {"eval", "exec"}:
-            given = [load_name(variable) for variable in kept]
-            return tuple_node(done, runtime_call("opaque_frame_tag", site, self.control, *given))
+            operands = [load_name(variable) for variable in kept]
+            return tuple_node(done, runtime_call("opaque_frame_tag", site, self.control, *operands))
         tags = [tuple_item(load_name(variable), 1) for variable in kept]
         return tuple_node(done, runtime_call("opaque_tag", site, self.control, *tags))
 
@@ -404,8 +404,8 @@ class ExpressionRewriter(RewriterState):
     def pair_Yield(self, node: ast.Yield) -> ast.expr:  # noqa: N802
         site = self.site(node)
         nothing = tuple_node(_NOTHING, constant_tag(site, self.control))
-        given = self.pair(node.value) if node.value is not None else nothing
-        out = ast.Yield(runtime_call("yield_value", load_name(FRAME), site, self.control, given))
+        yielded = self.pair(node.value) if node.value is not None else nothing
+        out = ast.Yield(runtime_call("yield_value", load_name(FRAME), site, self.control, yielded))
         return runtime_call("resume_with", load_name(FRAME), site, self.control, out)
 
     def pair_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:  # noqa: N802

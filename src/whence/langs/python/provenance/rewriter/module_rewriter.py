@@ -60,8 +60,8 @@ def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stm
         runtime_call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
     )
     whole = ast.Try(inner, [failing()], [], [clean])
-    place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
-    return [at_location_of(statement, place) for statement in [*first, whole]]
+    location = body[0] if body else ast.Pass(lineno=1, col_offset=0)
+    return [at_location_of(statement, location) for statement in [*first, whole]]
 
 
 def _decoded(source: bytes) -> str:

@@ -62,34 +62,34 @@ class StatementRewriter(DefinitionRewriter):
         for alias in node.names if node.module != "__future__" else ():
             name = alias.asname or alias.name
             if name != "*":
-                found = runtime_call(
+                imported = runtime_call(
                     "imported_variable_tag",
                     self.site(node),
                     self.control,
                     constant(alias.name),
                     load_name(name),
                 )
-                out += self.keep_tag(name, node, found)
+                out += self.keep_tag(name, node, imported)
         return out
 
-    def store(self, target: ast.expr, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
+    def store(self, target: ast.expr, pair: ast.expr, node: ast.AST) -> list[ast.stmt]:
         """Statements that assign a pair."""
         if isinstance(target, ast.Starred):
-            return self.store(target.value, given, node)
+            return self.store(target.value, pair, node)
         if isinstance(target, ast.Name):
-            return self._store_name(target, given, node)
+            return self._store_name(target, pair, node)
         site = self.site(node)
         if isinstance(target, ast.Attribute):
             name = constant(self.scope.mangled(target.attr))
-            return [ast.Expr(runtime_call("set_attribute", site, self.control, given,
+            return [ast.Expr(runtime_call("set_attribute", site, self.control, pair,
                                   self.pair(target.value), name))]  # fmt: skip
         if isinstance(target, ast.Subscript):
-            return [ast.Expr(runtime_call("set_item", site, self.control, given,
+            return [ast.Expr(runtime_call("set_item", site, self.control, pair,
                                   self.pair(target.value), self.pair(target.slice)))]  # fmt: skip
         parts: list[ast.expr] = target.elts  # type: ignore[attr-defined]
         starred = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
         kept = [self.temporary() for _ in parts]
-        unpacked = runtime_call("unpack", site, self.control, given, constant(len(parts)),
+        unpacked = runtime_call("unpack", site, self.control, pair, constant(len(parts)),
                         constant(starred[0] if starred else -1))  # fmt: skip
         out: list[ast.stmt] = []
         if parts:
@@ -102,13 +102,13 @@ class StatementRewriter(DefinitionRewriter):
             out += self.store(part, load_name(variable), node)
         return out
 
-    def _store_name(self, target: ast.Name, given: ast.expr, node: ast.AST) -> list[ast.stmt]:
+    def _store_name(self, target: ast.Name, pair: ast.expr, node: ast.AST) -> list[ast.stmt]:
         if self.resolve(target.id) == LOCAL:
             if self.scope.cell(target.id):
-                given = runtime_call("store_cell", self.site(node), self.control, given)
-            return [ast.Assign([target_tuple(target, store_name(shadow_name(target.id)))], given)]
+                pair = runtime_call("store_cell", self.site(node), self.control, pair)
+            return [ast.Assign([target_tuple(target, store_name(shadow_name(target.id)))], pair)]
         stored = runtime_call("store_global", self.site(node), self.control, self.module,
-                      constant(target.id), given)  # fmt: skip
+                      constant(target.id), pair)  # fmt: skip
         return [ast.Assign([target], stored)]
 
     def on_Assign(self, node: ast.Assign) -> list[ast.stmt]:  # noqa: N802
@@ -214,14 +214,16 @@ class StatementRewriter(DefinitionRewriter):
     def on_Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node)
         nothing = tuple_node(constant(None), constant_tag(site, self.control))
-        given = self.pair(node.value) if node.value is not None else nothing
+        result = self.pair(node.value) if node.value is not None else nothing
         if node.value is None:  # legal in an asynchronous generator, unlike a value
             return [
-                ast.Expr(runtime_call("return_value", load_name(FRAME), self.control, site, given)),
+                ast.Expr(
+                    runtime_call("return_value", load_name(FRAME), self.control, site, result)
+                ),
                 ast.Return(None),
             ]
         return [
-            ast.Return(runtime_call("return_value", load_name(FRAME), self.control, site, given))
+            ast.Return(runtime_call("return_value", load_name(FRAME), self.control, site, result))
         ]
 
     def on_Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
@@ -291,7 +293,7 @@ class StatementRewriter(DefinitionRewriter):
 
     def on_For(self, node: ast.For | ast.AsyncFor) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node.iter)
-        before, over, given, end = (self.temporary() for _ in range(4))
+        before, over, element, end = (self.temporary() for _ in range(4))
         nested = may_leave(node.body)
         loop_name = "iterate_async" if isinstance(node, ast.AsyncFor) else "iterate"
         pairs = runtime_call(loop_name, site, load_name(before), load_name(over), constant(None))
@@ -302,10 +304,10 @@ class StatementRewriter(DefinitionRewriter):
             head.append(
                 assign(CONTROL, runtime_call("nest_control", load_name(inner), load_name(CONTROL)))
             )
-            loop_target = target_tuple(store_name(given), store_name(inner))
+            loop_target = target_tuple(store_name(element), store_name(inner))
         else:
-            loop_target = target_tuple(store_name(given), store_name(CONTROL))
-        head += self.store(node.target, load_name(given), node)
+            loop_target = target_tuple(store_name(element), store_name(CONTROL))
+        head += self.store(node.target, load_name(element), node)
         loop = type(node)(
             target=loop_target, iter=pairs, body=[*head, *self.body(node.body)],
             orelse=self.body(node.orelse) if node.orelse else [], type_comment=None,

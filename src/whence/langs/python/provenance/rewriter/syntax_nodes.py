@@ -97,14 +97,14 @@ def shadow_name(name: str) -> str:
 
 def at_location_of(node: Node, like: ast.AST) -> Node:
     """The node, with the location of another wherever it has none."""
-    place = {name: getattr(like, name, None) for name in ast.expr._attributes}
+    location = {name: getattr(like, name, None) for name in ast.expr._attributes}
     pending: list[ast.AST] = [node]
     while pending:
         part = pending.pop()
         if "lineno" in part._attributes:
             if hasattr(part, "lineno"):
                 continue
-            vars(part).update(place)
+            vars(part).update(location)
         for name in part._fields:
             value = getattr(part, name, None)
             if isinstance(value, list):
@@ -118,7 +118,7 @@ def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> No
     """A copy of a node; `of_part` replaces its parts."""
     of_part = of_part or copy_node
 
-    def of(value: Any) -> Any:
+    def of(value: object) -> Any:
         if isinstance(value, ast.AST):
             return of_part(value)
         return [of(element) for element in value] if isinstance(value, list) else value

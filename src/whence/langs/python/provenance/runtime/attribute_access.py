@@ -101,7 +101,7 @@ def attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
     return value, read_attribute(operation, owner, name, value)
 
 
-def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> MaybeTag:
+def read_attribute(operation: Operation, owner: Pair, name: str, value: object) -> MaybeTag:
     """The tag of an attribute that was just read."""
     site, control = operation.site, operation.control
     thing, tag = owner
@@ -118,8 +118,8 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: Any) -> 
         fixed = "" if type(thing) in _PLAIN else name
         return Tag((BOUND, site, control, fixed, tag))
     note_live_view(value, (owner,))
-    found = read_elsewhere(site, control, owner, name)
-    return found if found is not None else _attribute_tag(site, control, owner, name, value)
+    outer_tag = read_elsewhere(site, control, owner, name)
+    return outer_tag if outer_tag is not None else _attribute_tag(site, control, owner, name, value)
 
 
 def closure(site: int, control: Control, owner: Pair) -> Pair:
@@ -128,7 +128,7 @@ def closure(site: int, control: Control, owner: Pair) -> Pair:
     return own_cells(owner[0]) if type(owner[0]) is FunctionType else cells, tag
 
 
-def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: Any) -> MaybeTag:
+def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: object) -> MaybeTag:
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and name in shadow.attributes:
@@ -161,27 +161,27 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: A
             if not _FLAGS(kind) & _IMMUTABLE:
                 lacking.append(missing_attribute(site, control, (kind, None), name))
             continue
-        found = RUN.shadows.get(id(kind))
-        if found is not None and found.attribute_values.get(name, _NONE) is value:
-            source = found.attributes[name]
+        class_shadow = RUN.shadows.get(id(kind))
+        if class_shadow is not None and class_shadow.attribute_values.get(name, _NONE) is value:
+            source = class_shadow.attributes[name]
         elif space[name] is not value and not is_class:
             return _described(site, control, owner, name, value, (space[name], lacking))
         else:
-            part = found.shape if found is not None else None
+            part = class_shadow.shape if class_shadow is not None else None
             source = Tag((PART, site, control, part, ("attribute", name)))
         return Tag((LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking))
     return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
 
 
-def _own_attribute(thing: Any, name: str) -> Any:
+def _own_attribute(thing: object, name: str) -> Any:
     """What an object's dictionary has under a name."""
-    found = instance_dict(thing)
-    return found.get(name, _NONE) if type(found) is dict else _NONE
+    attributes = instance_dict(thing)
+    return attributes.get(name, _NONE) if type(attributes) is dict else _NONE
 
 
 def _described(
     site: int, control: Control, owner: Pair, name: str, value: Any,
-    described: tuple[Any, list[MaybeTag]],
+    described: tuple[object, list[MaybeTag]],
 ) -> MaybeTag:  # fmt: skip
     """The tag of a value that a descriptor out of sight returned: it was computed, or the object
     holds it.
@@ -210,48 +210,48 @@ def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> Ma
 
 
 @with_native
-def set_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
-    """`owner.name = given`."""
+def set_attribute(site: int, control: Control, new_value: Pair, owner: Pair, name: str) -> None:
+    """`owner.name = new_value`."""
     _, operation = run_out_of_sight(
-        site, control, (owner, given), setattr, owner[0], name, given[0]
+        site, control, (owner, new_value), setattr, owner[0], name, new_value[0]
     )
-    attribute_written(operation, given, owner, name)
+    attribute_written(operation, new_value, owner, name)
 
 
-def attribute_written(operation: Operation, given: Pair, owner: Pair, name: str) -> None:
+def attribute_written(operation: Operation, new_value: Pair, owner: Pair, name: str) -> None:
     """Compute the tags after an attribute was set."""
     site, control = operation.site, operation.control
     thing = owner[0]
     note_change_target(control, owner[1])
     if is_opaque(thing):
-        absorb(thing, site, control, (given, *operation.callbacks))
+        absorb(thing, site, control, (new_value, *operation.callbacks))
     if operation.callbacks:
         return  # a setter of the program's own, which has done what it does
-    store_attribute(site, control, given, owner, name)
+    store_attribute(site, control, new_value, owner, name)
 
 
-def store_attribute(site: int, control: Control, given: Pair, owner: Pair, name: str) -> None:
+def store_attribute(site: int, control: Control, new_value: Pair, owner: Pair, name: str) -> None:
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
     if type(thing) is CellType:
-        set_cell(site, control, given, owner)
-        note_held(thing, given[0])
+        set_cell(site, control, new_value, owner)
+        note_held(thing, new_value[0])
         return
     module = _module_of(thing)
     if module is not None:
-        store_global(site, control, module, name, given)
+        store_global(site, control, module, name, new_value)
         return
     if issubclass(type(thing), ModuleType):
         shadow = RUN.modules[-id(thing)] = shadow_for(thing)
     else:
         shadow = shadow_of(thing) or shadow_existing(site, control, owner)
-    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
-    shadow.attribute_values[name] = given[0]
-    note_held(thing, given[0])
+    shadow.attributes[name] = Tag((STORE, site, control, new_value[1], RUN.time, owner[1]))
+    shadow.attribute_values[name] = new_value[0]
+    note_held(thing, new_value[0])
 
 
-def _module_of(thing: Any) -> int | None:
+def _module_of(thing: object) -> int | None:
     """The number of a module that is rewritten."""
     return RUN.namespaces.get(id(thing.__dict__)) if issubclass(type(thing), ModuleType) else None
 

@@ -68,19 +68,19 @@ _HASHED = (dict, set, frozenset)
 # --- containers ----------------------------------------------------------------------------------
 
 
-def _shape(site: int, control: Control, given: Pair) -> MaybeTag:
-    return Tag((OP, site, control, given[1], shape_tag(given[0])))
+def _shape(site: int, control: Control, iterable: Pair) -> MaybeTag:
+    return Tag((OP, site, control, iterable[1], shape_tag(iterable[0])))
 
 
-def copies_unseen(given: Arguments) -> bool:
+def copies_unseen(args: Arguments) -> bool:
     """Whether reading an iterable item by item calls the same program code as reading it at once.
 
     `list(…)` calls a program's `__len__`; `set(…)` does not call the `__iter__` of a subclass of
     set; keys that are added one by one are compared again.
     """
-    if not given:
+    if not args:
         return True
-    thing = given[0][0]
+    thing = args[0][0]
     kind = type(thing)
     is_hashed = issubclass(kind, _HASHED)
     asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
@@ -92,67 +92,67 @@ def copies_unseen(given: Arguments) -> bool:
 
 
 @models(list)
-def _list(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if named or len(given) > 1 or not copies_unseen(given):
+def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, given[0]) if given else []
-    return make_list(site, control, pairs, _shape(site, control, given[0]) if given else None)
+    pairs = all_pairs(site, control, args[0]) if args else []
+    return make_list(site, control, pairs, _shape(site, control, args[0]) if args else None)
 
 
 @models(tuple)
-def _tuple(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if named or len(given) > 1 or not copies_unseen(given):
+def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    if given and type(given[0][0]) is tuple:
-        return given[0]
-    pairs = all_pairs(site, control, given[0]) if given else []
-    return make_tuple(site, control, pairs, _shape(site, control, given[0]) if given else None)
+    if args and type(args[0][0]) is tuple:
+        return args[0]
+    pairs = all_pairs(site, control, args[0]) if args else []
+    return make_tuple(site, control, pairs, _shape(site, control, args[0]) if args else None)
 
 
 @models(set)
-def _set(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if named or len(given) > 1 or not copies_unseen(given):
+def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, given[0]) if given else []
+    pairs = all_pairs(site, control, args[0]) if args else []
     needs = tuple(tag for _, tag in pairs)
-    shape = Tag((OP, site, control, *needs, _shape(site, control, given[0]) if given else None))
+    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0]) if args else None))
     return make_set(site, control, pairs, shape)
 
 
 @models(frozenset)
-def _frozenset(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if named or len(given) != 1 or type(given[0][0]) is frozenset or not copies_unseen(given):
+def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if named or len(args) != 1 or type(args[0][0]) is frozenset or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, given[0])
+    pairs = all_pairs(site, control, args[0])
     made, operation = run_out_of_sight(
         site, control, tuple(pairs), frozenset, [value for value, _ in pairs]
     )
     RUN.time += 1
     needs = tuple(tag for _, tag in pairs)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
-    shape = Tag((OP, site, control, *needs, _shape(site, control, given[0])))
+    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0])))
     shadow_set(made, entries, shape_after_comparisons(operation, shape))
     synchronise(made, site, control, pairs)
     return made, Tag((NEW, site, control, None))
 
 
 @models(dict)
-def _dict(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) > 1 or not copies_unseen(given):
+def _dict(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    entries = dict_entries(site, control, given, named)
-    shape = _shape(site, control, given[0]) if given else None
+    entries = dict_entries(site, control, args, named)
+    shape = _shape(site, control, args[0]) if args else None
     keys = tuple(key[1] for key, _ in entries)
     return make_dict(site, control, entries, Tag((OP, site, control, shape, *keys)))
 
 
 def dict_entries(
-    site: int, control: Control, given: Arguments, named: Keywords
+    site: int, control: Control, args: Arguments, named: Keywords
 ) -> list[tuple[Pair, Pair]]:
     """The entries that `dict(…)` or `update(…)` receives."""
     entries: list[tuple[Pair, Pair]] = []
-    if given:
-        source = given[0]
+    if args:
+        source = args[0]
         if hasattr(source[0], "keys"):
             entries += entry_pairs(site, control, source)
         else:
@@ -162,8 +162,8 @@ def dict_entries(
     return entries + [((name, constant), value) for name, value in named.items()]
 
 
-def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, given) if is_iterable(given[0]) else None
+def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pair, Pair]:
+    parts = all_pairs(site, control, element) if is_iterable(element[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -176,11 +176,11 @@ def _entry(site: int, control: Control, given: Pair, number: int) -> tuple[Pair,
 
 
 @models(sorted)
-def _sorted(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(given):
+def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, given[0])
-    order, shape = sorted_order(site, control, pairs, given[0], named)
+    pairs = all_pairs(site, control, args[0])
+    order, shape = sorted_order(site, control, pairs, args[0], named)
     return make_list(site, control, [pairs[index] for index in order], shape)
 
 
@@ -237,10 +237,10 @@ class _Called:
         self.recorders = recorders
         self.tag: MaybeTag = None
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: object) -> Any:
         tags = [recorder.tag for recorder in self.recorders]
-        given = tuple(zip(values, tags, strict=True))
-        value, self.tag = call_with_tags(*self._where, self._function, given, {})
+        arguments = tuple(zip(values, tags, strict=True))
+        value, self.tag = call_with_tags(*self._where, self._function, arguments, {})
         if THREAD.operation is not None:
             THREAD.operation.callbacks.append((value, self.tag))
         return value
@@ -249,13 +249,15 @@ class _Called:
 class _Together(IteratorSource):
     """The source of `zip` and `enumerate`: tuples of the recorders' values."""
 
-    def __init__(self, iterator: Any, recorders: list[_Recorder], needs: MaybeTag, numbered: bool):
+    def __init__(
+        self, iterator: object, recorders: list[_Recorder], needs: MaybeTag, numbered: bool
+    ):
         super().__init__(iterator, *(recorder.owner for recorder in recorders))
         self._recorders = recorders
         self._numbered = numbered
         self._needs = needs
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         tags = tuple(recorder.tag for recorder in self._recorders)
         if self._numbered:
             tags = (Tag((OP, site, control, self._needs, *tags)), *tags)
@@ -265,11 +267,11 @@ class _Together(IteratorSource):
 class _Mapped(IteratorSource):
     """The source of `map`: the results of the function."""
 
-    def __init__(self, iterator: Any, called: _Called):
+    def __init__(self, iterator: object, called: _Called):
         super().__init__(iterator, *(recorder.owner for recorder in called.recorders))
         self._called = called
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         return Tag((SEL, site, control, self._called.tag))
 
 
@@ -278,93 +280,88 @@ class _Filtered(IteratorSource):
 
     is_told = True
 
-    def __init__(self, iterator: Any, recorder: _Recorder):
+    def __init__(self, iterator: object, recorder: _Recorder):
         super().__init__(iterator, recorder.owner)
         self._recorder = recorder
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         return Tag((SEL, site, control, self._recorder.tag))
 
 
 @models(zip)
-def _zip(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+def _zip(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
     if named.keys() - {"strict"}:
         return NotImplemented
-    recorders = [_Recorder(site, control, iterable) for iterable in given]
+    recorders = [_Recorder(site, control, iterable) for iterable in args]
     strict = named.get("strict", (False, None))
     made = zip(*recorders, strict=strict[0])
     _Together(made, recorders, None, numbered=False)
-    return made, Tag((NEW, site, control, None, *deep_tags(given)))
+    return made, Tag((NEW, site, control, None, *deep_tags(args)))
 
 
 @models(enumerate)
-def _enumerate(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named.keys() - {"start"}:
+def _enumerate(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
-    start = given[1] if len(given) > 1 else named.get("start", (0, None))
-    recorder = _Recorder(site, control, given[0])
+    start = args[1] if len(args) > 1 else named.get("start", (0, None))
+    recorder = _Recorder(site, control, args[0])
     made = enumerate(recorder, start[0])
     _Together(made, [recorder], start[1], numbered=True)
-    return made, Tag((NEW, site, control, None, given[0][1], shape_tag(given[0][0]), start[1]))
+    return made, Tag((NEW, site, control, None, args[0][1], shape_tag(args[0][0]), start[1]))
 
 
 @models(map)
-def _map(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) < 2 or named:
+def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) < 2 or named:
         return NotImplemented
-    recorders = [_Recorder(site, control, iterable) for iterable in given[1:]]
-    called = _Called(site, control, given[0], recorders)
+    recorders = [_Recorder(site, control, iterable) for iterable in args[1:]]
+    called = _Called(site, control, args[0], recorders)
     made = map(called, *recorders)
     _Mapped(made, called)
-    return made, Tag((NEW, site, control, None, *(tag for _, tag in given)))
+    return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
 @models(filter)
-def _filter(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 2 or named:
+def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 2 or named:
         return NotImplemented
-    recorder = _Recorder(site, control, given[1])
+    recorder = _Recorder(site, control, args[1])
     called = None
-    if given[0][0] is not None:
-        called = _Called(site, control, given[0], [recorder])
+    if args[0][0] is not None:
+        called = _Called(site, control, args[0], [recorder])
     made = filter(called, recorder)
     _Filtered(made, recorder)
-    return made, Tag((NEW, site, control, None, *(tag for _, tag in given)))
+    return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
 @models(iter)
-def _iter(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named:
+def _iter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named:
         return NotImplemented
-    return iterator_of(site, control, given[0])
+    return iterator_of(site, control, args[0])
 
 
 @models(reversed)
-def _reversed(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or type(given[0][0]) not in SEQUENCES:
+def _reversed(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named or type(args[0][0]) not in SEQUENCES:
         return NotImplemented
-    made = reversed(given[0][0])
-    SequenceSource(made, given[0], backwards=True)
-    return made, Tag((NEW, site, control, None, given[0][1], shape_tag(given[0][0])))
+    made = reversed(args[0][0])
+    SequenceSource(made, args[0], backwards=True)
+    return made, Tag((NEW, site, control, None, args[0][1], shape_tag(args[0][0])))
 
 
 @models(next)
-def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if (
-        not given
-        or len(given) > 2
-        or named
-        or not has_special_method(type(given[0][0]), "__next__")
-    ):
+def _next(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named or not has_special_method(type(args[0][0]), "__next__"):
         return NotImplemented
     try:
-        value, tag = next_pair(site, control, given[0], given[0])
+        value, tag = next_pair(site, control, args[0], args[0])
     except StopIteration:
-        if len(given) == 1:
+        if len(args) == 1:
             raise
-        needs = (given[0][1], shape_tag(given[0][0]))
-        return given[1][0], Tag((SEL, site, control, given[1][1], *needs))
-    return value, Tag((SEL, site, control, tag, given[0][1]))
+        needs = (args[0][1], shape_tag(args[0][0]))
+        return args[1][0], Tag((SEL, site, control, args[1][1], *needs))
+    return value, Tag((SEL, site, control, tag, args[0][1]))
 
 
 # --- choosing and summing up ---------------------------------------------------------------------
@@ -372,29 +369,29 @@ def _next(site: int, control: Control, _: Pair, given: Arguments, named: Keyword
 
 def _extreme(function: Callable[..., Any]) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-        if not given or named.keys() - {"key", "default"}:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+        if not args or named.keys() - {"key", "default"}:
             return NotImplemented
-        if len(given) > 1 and "default" in named:
+        if len(args) > 1 and "default" in named:
             return NotImplemented
-        pairs = list(given) if len(given) > 1 else all_pairs(site, control, given[0])
+        pairs = list(args) if len(args) > 1 else all_pairs(site, control, args[0])
         if not pairs:
             if "default" not in named:
-                return call_with_tags(site, control, (_raising(function), None), (given[0],), {})
+                return call_with_tags(site, control, (_raising(function), None), (args[0],), {})
             chosen = named["default"]
-            return chosen[0], Tag((SEL, site, control, chosen[1], *deep_tags(given)))
+            return chosen[0], Tag((SEL, site, control, chosen[1], *deep_tags(args)))
         key = named.get("key", (None, None))
         keys = pairs
         if key[0] is not None:
             keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
         values = [value for value, _ in keys]
-        place, operation = run_out_of_sight(
+        index, operation = run_out_of_sight(
             site, control, tuple(keys),
             lambda: function(range(len(values)), key=values.__getitem__),
         )  # fmt: skip
         needs = (*deep_tags(keys), *(tag for _, tag in operation.callbacks))
-        needs = (*needs, given[0][1], shape_tag(given[0][0]))
-        return pairs[place][0], Tag((SEL, site, control, pairs[place][1], *needs))
+        needs = (*needs, args[0][1], shape_tag(args[0][0]))
+        return pairs[index][0], Tag((SEL, site, control, pairs[index][1], *needs))
 
 
 def _raising(function: Callable[..., Any]) -> Any:
@@ -406,16 +403,16 @@ _extreme(min)
 
 
 @models(sum)
-def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named.keys() - {"start"}:
+def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
-    pairs = all_pairs(site, control, given[0])
-    start = given[1:] if len(given) > 1 else tuple(named.values())
+    pairs = all_pairs(site, control, args[0])
+    start = args[1:] if len(args) > 1 else tuple(named.values())
     value, operation = run_out_of_sight(
         site, control, (*pairs, *start), sum, [value for value, _ in pairs],
         *(value for value, _ in start),
     )  # fmt: skip
-    needs = (*deep_tags((*pairs, *start)), given[0][1], shape_tag(given[0][0]))
+    needs = (*deep_tags((*pairs, *start)), args[0][1], shape_tag(args[0][0]))
     if not operation.callbacks and type(value) is not list:
         return value, Tag((OP, site, control, *needs))
     return value, out_of_sight_tag(operation, value)
@@ -423,21 +420,21 @@ def _sum(site: int, control: Control, _: Pair, given: Arguments, named: Keywords
 
 def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-        if len(given) != 1 or named:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+        if len(args) != 1 or named:
             return NotImplemented
-        seen: list[MaybeTag] = [given[0][1], shape_tag(given[0][0])]
+        needs: list[MaybeTag] = [args[0][1], shape_tag(args[0][0])]
         answer = not stops_when
-        for pair in iterate_pairs(site, control, given[0]):
+        for pair in iterate_pairs(site, control, args[0]):
             decided = tagged_operations.test(site, control, pair)
-            seen.append(decided.predicate)
+            needs.append(decided.predicate)
             if decided.outcome is stops_when:
                 answer = stops_when
                 break
         else:
-            seen.append(shape_tag(given[0][0]))
-        tag = Tag((OP, site, control, *seen))
-        tagged_operations.note_stop(given[0][0], tag)
+            needs.append(shape_tag(args[0][0]))
+        tag = Tag((OP, site, control, *needs))
+        tagged_operations.note_stop(args[0][0], tag)
         return answer, tag
 
 
@@ -449,62 +446,62 @@ _COUNTED = IdentitySet(list, tuple, dict, set, str, bytes, range)
 
 
 @models(len)
-def _len(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named:
+def _len(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named:
         return NotImplemented
-    if type(given[0][0]) in _COUNTED:
-        return len(given[0][0]), Tag((OP, site, control, given[0][1], shape_tag(given[0][0])))
-    value, operation = run_out_of_sight(site, control, given, len, given[0][0])
-    return value, outcome_tag(operation, value, (given[0][1], shape_tag(given[0][0])))
+    if type(args[0][0]) in _COUNTED:
+        return len(args[0][0]), Tag((OP, site, control, args[0][1], shape_tag(args[0][0])))
+    value, operation = run_out_of_sight(site, control, args, len, args[0][0])
+    return value, outcome_tag(operation, value, (args[0][1], shape_tag(args[0][0])))
 
 
 # --- attributes and types ------------------------------------------------------------------------
 
 
 @models(getattr)
-def _getattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) not in {2, 3} or named or type(given[1][0]) is not str:
+def _getattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) not in {2, 3} or named or type(args[1][0]) is not str:
         return NotImplemented
     try:
-        value, tag = attribute_access.attribute(site, control, given[0], given[1][0])
+        value, tag = attribute_access.attribute(site, control, args[0], args[1][0])
     except AttributeError as error:
-        if len(given) == 2:
+        if len(args) == 2:
             raise
-        absent = attribute_access.missing_attribute(site, control, given[0], given[1][0])
-        needs = (given[0][1], given[1][1], shape_tag(error), absent)
-        return given[2][0], Tag((SEL, site, control, given[2][1], *needs))
+        absent = attribute_access.missing_attribute(site, control, args[0], args[1][0])
+        needs = (args[0][1], args[1][1], shape_tag(error), absent)
+        return args[2][0], Tag((SEL, site, control, args[2][1], *needs))
     if tag is not None and tag.kind == BOUND:
         return value, tag
-    return value, Tag((SEL, site, control, tag, given[1][1]))
+    return value, Tag((SEL, site, control, tag, args[1][1]))
 
 
 @models(setattr)
-def _setattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 3 or named or type(given[1][0]) is not str:
+def _setattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 3 or named or type(args[1][0]) is not str:
         return NotImplemented
-    attribute_access.set_attribute(site, control, given[2], given[0], given[1][0])
-    attribute_access.named_attribute(site, control, given[0], given[1])
+    attribute_access.set_attribute(site, control, args[2], args[0], args[1][0])
+    attribute_access.named_attribute(site, control, args[0], args[1])
     return None, Tag((CONST, site, control))
 
 
 @models(delattr)
-def _delattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 2 or named or type(given[1][0]) is not str:
+def _delattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 2 or named or type(args[1][0]) is not str:
         return NotImplemented
-    attribute_access.delete_attribute(site, control, given[0], given[1][0])
-    attribute_access.named_attribute(site, control, given[0], given[1])
+    attribute_access.delete_attribute(site, control, args[0], args[1][0])
+    attribute_access.named_attribute(site, control, args[0], args[1])
     return None, Tag((CONST, site, control))
 
 
 def _of_kind(function: Callable[..., Any]) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
         if named:
             return NotImplemented
         value, operation = run_out_of_sight(
-            site, control, given, function, *(value for value, _ in given)
+            site, control, args, function, *(value for value, _ in args)
         )
-        return value, outcome_tag(operation, value, tuple(tag for _, tag in given))
+        return value, outcome_tag(operation, value, tuple(tag for _, tag in args))
 
 
 for _function in (isinstance, issubclass, id, callable):
@@ -512,9 +509,9 @@ for _function in (isinstance, issubclass, id, callable):
 
 
 @models(hasattr)
-def _hasattr(site: int, control: Control, _: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 2 or named or type(given[1][0]) is not str:
+def _hasattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 2 or named or type(args[1][0]) is not str:
         return NotImplemented
-    value, operation = run_out_of_sight(site, control, given, hasattr, given[0][0], given[1][0])
-    read = attribute_access.missing_attribute(site, control, given[0], given[1][0])  # or deleted
-    return value, outcome_tag(operation, value, (given[1][1], read))
+    value, operation = run_out_of_sight(site, control, args, hasattr, args[0][0], args[1][0])
+    read = attribute_access.missing_attribute(site, control, args[0], args[1][0])  # or deleted
+    return value, outcome_tag(operation, value, (args[1][1], read))

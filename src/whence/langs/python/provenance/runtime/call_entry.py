@@ -58,7 +58,7 @@ FAILED = object()
 
 @with_native
 def enter_function(
-    number: int, values: tuple[Any, ...], of_lambda: FrameType | None = None
+    number: int, values: tuple[object, ...], of_lambda: FrameType | None = None
 ) -> tuple[Any, ...]:
     """Begin a function: returns its activation, its control and the tags of its arguments."""
     info = FUNCTIONS[number]
@@ -69,10 +69,10 @@ def enter_function(
     is_direct = False
     if info.is_stepped:
         pending = entry_for_frame(frame, RUN.starting.pop(id(frame), None))
-    elif pending is not None and _is_this(pending, frame, values):
+    elif pending is not None and _matches_pending(pending, frame, values):
         is_direct = True
     else:
-        pending = _expected(operation, frame, values)
+        pending = _expected_call(operation, frame, values)
     if info.is_stepped and pending is not None:
         parent = pending.control.activation  # whoever made it
     else:
@@ -115,14 +115,14 @@ def enter_function(
 
 @with_native
 def identify_arguments(
-    operation: Operation, control: Control, values: tuple[Any, ...]
+    operation: Operation, control: Control, values: tuple[object, ...]
 ) -> list[MaybeTag]:
     """The tags of arguments that code out of sight passes: found among its operands."""
-    known = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
-    return [Tag((ARG, operation.site, control, known.tag(value))) for value in values]
+    candidates = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+    return [Tag((ARG, operation.site, control, candidates.tag(value))) for value in values]
 
 
-def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) -> bool:
+def _matches_pending(pending: PendingCall, frame: FrameType, values: tuple[object, ...]) -> bool:
     """Whether the function that begins is the pending call: the same code and values."""
     if pending.code is not frame.f_code:
         return False
@@ -131,21 +131,21 @@ def _is_this(pending: PendingCall, frame: FrameType, values: tuple[Any, ...]) ->
     return values[0] is pending.values[0] or type(values[0]) is tuple  # perhaps `*rest`
 
 
-def _expected(
-    operation: Operation | None, frame: FrameType, values: tuple[Any, ...]
+def _expected_call(
+    operation: Operation | None, frame: FrameType, values: tuple[object, ...]
 ) -> PendingCall | None:
     """The pending call of an instance's `__new__` or `__init__`, if one is being created."""
     if operation is None or operation.expected is None:
         return None
-    found = operation.expected.pop(id(frame.f_code), None)
-    if found is None:
+    pending = operation.expected.pop(id(frame.f_code), None)
+    if pending is None:
         return None
     if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
-        told = (tag for _, tag in operation.callbacks)
-        found.tag = Tag((OP, found.site, found.control, found.tag, *told))
-    given = found.values[1:]
-    same = all(a is b for a, b in zip(given, values[1 : 1 + len(given)], strict=False))
-    return found if same or len(values) < len(found.values) else None
+        decisions = (tag for _, tag in operation.callbacks)
+        pending.tag = Tag((OP, pending.site, pending.control, pending.tag, *decisions))
+    arguments = pending.values[1:]
+    same = all(a is b for a, b in zip(arguments, values[1 : 1 + len(arguments)], strict=False))
+    return pending if same or len(values) < len(pending.values) else None
 
 
 def nearest_activation(frame: FrameType) -> Activation:
@@ -154,9 +154,9 @@ def nearest_activation(frame: FrameType) -> Activation:
     """
     outer = frame.f_back
     while outer is not None:
-        found = RUN.frames.get(id(outer)) or RUN.expression_of(outer)
-        if found is not None:
-            return found
+        activation = RUN.frames.get(id(outer)) or RUN.expression_of(outer)
+        if activation is not None:
+            return activation
         outer = outer.f_back
     return RUN.started_by()
 
@@ -168,17 +168,17 @@ def _names(info: FunctionInfo) -> list[str]:
 
 def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
     """The objects that a function reaches through closures and module variables."""
-    found = [frame.f_globals.get(name) for name in info.global_names]
+    roots = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:
-        known = frame.f_locals
-        found += [known.get(name) for name in info.free_names]
-    return tuple(found)
+        variables = frame.f_locals
+        roots += [variables.get(name) for name in info.free_names]
+    return tuple(roots)
 
 
 def _changed_defaults(pending: PendingCall) -> MaybeTag:
     function = pending.defined
-    places = (function, function.__defaults__, function.__kwdefaults__)
-    needs = deep_tags((place, None) for place in places)
+    holders = (function, function.__defaults__, function.__kwdefaults__)
+    needs = deep_tags((holder, None) for holder in holders)
     return Tag((LOST, pending.site, pending.control, *needs, RUN.passed_out_of_sight))
 
 
@@ -187,16 +187,18 @@ def bind_arguments(
     info: FunctionInfo, pending: PendingCall, values: tuple[Any, ...], control: Control
 ) -> list[MaybeTag]:
     """The tags of the arguments of a call, as the language binds them to parameters."""
-    site, given, named = pending.site, pending.tags, pending.keyword_tags
+    site, argument_tags, named = pending.site, pending.tags, pending.keyword_tags
     stars = pending.starred
-    if len(given) == len(info.positional) == len(values):
-        return [Tag((ARG, site, control, tag, *stars)) for tag in given]
-    found = DEFAULTS.get(id(pending.defined))
-    defaults, named_defaults = (found[1], found[2]) if found is not None else ((), {})
-    if found is not None:
+    if len(argument_tags) == len(info.positional) == len(values):
+        return [Tag((ARG, site, control, tag, *stars)) for tag in argument_tags]
+    definition = DEFAULTS.get(id(pending.defined))
+    defaults, named_defaults = (
+        (definition[1], definition[2]) if definition is not None else ((), {})
+    )
+    if definition is not None:
         now = defaults_of(pending.defined)
-        if len(now) != len(found[3]) or any(
-            a is not b for a, b in zip(now, found[3], strict=True)
+        if len(now) != len(definition[3]) or any(
+            a is not b for a, b in zip(now, definition[3], strict=True)
         ):  # others were set since
             changed = _changed_defaults(pending)
             defaults = (changed,) * len(pending.defined.__defaults__ or ())
@@ -204,20 +206,20 @@ def bind_arguments(
     tags: list[MaybeTag] = []
     count = len(info.positional)
     for number, name in enumerate(info.positional):
-        if number < len(given):
-            tag = given[number]
+        if number < len(argument_tags):
+            tag = argument_tags[number]
         elif name in named:
             tag = named[name]
         else:
-            place = number - (count - len(defaults))
-            tag = defaults[place] if 0 <= place < len(defaults) else None
+            index = number - (count - len(defaults))
+            tag = defaults[index] if 0 <= index < len(defaults) else None
         tags.append(Tag((ARG, site, control, tag, *stars)))
     for name in info.keyword_only:
         tag = named[name] if name in named else named_defaults.get(name)
         tags.append(Tag((ARG, site, control, tag, *stars)))
     rest = count + len(info.keyword_only)
     if info.has_rest:
-        more: list[MaybeTag] = [Tag((ARG, site, control, tag)) for tag in given[count:]]
+        more: list[MaybeTag] = [Tag((ARG, site, control, tag)) for tag in argument_tags[count:]]
         if len(more) == len(values[rest]) and more:
             shadow_sequence(values[rest], more, Tag((OP, site, control, *stars)) if stars else None)
         tags.append(Tag((NEW, site, control, None, *stars)))
@@ -233,11 +235,11 @@ def bind_arguments(
 
 
 @with_native
-def return_value(activation: Activation, control: Control, site: int, given: Pair) -> Any:
+def return_value(activation: Activation, control: Control, site: int, result: Pair) -> Any:
     """Note the result of a function, and return it."""
-    activation.result = Tag((RET, site, control, given[1], activation))
-    activation.value = given[0]
-    return given[0]
+    activation.result = Tag((RET, site, control, result[1], activation))
+    activation.value = result[0]
+    return result[0]
 
 
 def raise_from(activation: Activation, control: Control, error: BaseException) -> None:
@@ -283,7 +285,9 @@ def end_activation(activation: Activation) -> None:
         RUN.on_leave(activation)
 
 
-def run_lambda(number: int, site: int, values: tuple[Any, ...], body: Callable[..., Pair]) -> Any:
+def run_lambda(
+    number: int, site: int, values: tuple[object, ...], body: Callable[..., Pair]
+) -> Any:
     """Run the body of a lambda expression."""
     frame = sys._getframe(1)
     activation, control, *tags = enter_function(number, values, frame)
@@ -305,7 +309,7 @@ def enter_module(module: int) -> tuple[Activation, Control]:
     return RUN.root, RUN.root.control
 
 
-def leave_module(namespace: dict[str, Any]) -> None:
+def leave_module(namespace: dict[str, object]) -> None:
     """End a module: delete the rewriter's variables from it."""
     for name in [variable for variable in namespace if variable.startswith(RUNTIME_NAMES)]:
         del namespace[name]

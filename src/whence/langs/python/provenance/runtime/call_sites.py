@@ -40,13 +40,8 @@ from whence.langs.python.provenance.runtime.run_state import (
     PendingCall,
     frame_of,
 )
-from whence.langs.python.provenance.runtime.shadow_memory import (
-    shadow_of,
-)
-from whence.langs.python.provenance.runtime.tagged_operations import (
-    note_failure,
-    shape_tag,
-)
+from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
+from whence.langs.python.provenance.runtime.tagged_operations import note_failure, shape_tag
 from whence.langs.python.provenance.runtime.text_pieces import kept_text_tag
 from whence.langs.python.provenance.runtime.type_inspection import name_of
 from whence.langs.python.provenance.tags import (
@@ -82,9 +77,9 @@ def prepare_call(
         return _prepare_function(site, control, called, function, arguments, keywords, stars)
     if type(function) is MethodType and is_rewritten(function.__func__):
         receiver = (function.__self__, receiver_tag(tag))
-        given = (receiver, *arguments)
+        with_receiver = (receiver, *arguments)
         pending = _prepare_function(
-            site, control, called, function.__func__, given, keywords, stars
+            site, control, called, function.__func__, with_receiver, keywords, stars
         )
         pending.function = function
         pending.arguments = pending.values[1:]
@@ -156,7 +151,7 @@ def _prepare_simple(
     return prepared
 
 
-def _finish_simple(prepared: PreparedCall, value: Any) -> Pair:
+def _finish_simple(prepared: PreparedCall, value: object) -> Pair:
     owner, tag = prepared.function.__self__, prepared.tag
     if type(owner) is str and type(value) is str and tag is not None:
         tag = kept_text_tag(tag, prepared.function.__name__, owner, value)
@@ -190,7 +185,7 @@ def receiver_tag(tag: MaybeTag) -> MaybeTag:
 
 
 def _prepare_function(
-    site: int, control: Control, called: Pair, function: Any, arguments: tuple[Pair, ...],
+    site: int, control: Control, called: Pair, function: object, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], stars: tuple[MaybeTag, ...],
 ) -> PendingCall:  # fmt: skip
     values = [value for value, _ in arguments]
@@ -205,7 +200,7 @@ def _prepare_function(
     return pending
 
 
-def finish_function(pending: PendingCall, value: Any) -> Pair:
+def finish_function(pending: PendingCall, value: object) -> Pair:
     site, control = pending.site, pending.control
     activation = pending.activation
     if activation is not None:
@@ -261,13 +256,13 @@ def collect_keywords(
 
     made = StarredKeywords()
     shapes: list[MaybeTag] = []
-    for name, given in entries:
+    for name, argument in entries:
         if name is not None:
-            more: list[tuple[Pair, Pair]] = [((name, None), given)]
+            more: list[tuple[Pair, Pair]] = [((name, None), argument)]
         else:
-            refusal = f"argument after ** must be a mapping, not {name_of(type(given[0]))}"
-            more = spread_entries(site, control, given, refusal)
-            shapes += (given[1], shape_tag(given[0]))
+            refusal = f"argument after ** must be a mapping, not {name_of(type(argument[0]))}"
+            more = spread_entries(site, control, argument, refusal)
+            shapes += (argument[1], shape_tag(argument[0]))
         for (key, _), value in more:
             if key in made:
                 raise TypeError(f"got multiple values for keyword argument {key!r}")

@@ -58,36 +58,36 @@ def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | Non
 
 
 def _spread_into(
-    site: int, control: Control, made: dict[Any, Any], given: Pair, shapes: list[MaybeTag]
+    site: int, control: Control, made: dict[object, object], mapping: Pair, shapes: list[MaybeTag]
 ) -> list[tuple[Pair, Pair]]:
-    """`**given` in a dict display; a mapping of the program is iterated once."""
-    more = given[0]
+    """`**mapping` in a dict display; a mapping of the program is iterated once."""
+    more = mapping[0]
     refusal = f"'{name_of(type(more))}' object is not a mapping"
     if not is_plain_dict(more):
-        return spread_entries(site, control, given, refusal, made)
-    _, operation = run_out_of_sight(site, control, (given,), made.update, more)
+        return spread_entries(site, control, mapping, refusal, made)
+    _, operation = run_out_of_sight(site, control, (mapping,), made.update, more)
     shapes.append(shape_after_comparisons(operation, None))
-    return entry_pairs(site, control, given)
+    return entry_pairs(site, control, mapping)
 
 
-def test_condition(site: int, control: Control, given: Pair) -> Control:
+def test_condition(site: int, control: Control, condition: Pair) -> Control:
     """Test a condition of a comprehension; one that fails drops an element."""
-    decided = Tag((*test_and_note(site, control, given), control.dropped))
+    decided = Tag((*test_and_note(site, control, condition), control.dropped))
     if not test_outcome(decided) and control.dropped is not None:
         RUN.note_dropped(control.dropped, decided)
     return decided
 
 
-def condition_rounds(site: int, control: Control, given: Pair) -> tuple[Control, ...]:
+def condition_rounds(site: int, control: Control, condition: Pair) -> tuple[Control, ...]:
     """The same as a loop of one round or none, where no variable may be bound."""
-    decided = test_condition(site, control, given)
+    decided = test_condition(site, control, condition)
     return (decided,) if test_outcome(decided) else ()
 
 
 Made = list[tuple[Any, Control]]
 
 
-def _shape(
+def _comprehension_shape(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> MaybeTag:
     rounds = {id(tag): tag for _, tag in made}
@@ -95,40 +95,40 @@ def _shape(
     return Tag((OP, site, control, *needs))
 
 
-def _under(site: int, control: Control, given: Pair, round_: Control) -> Pair:
+def _in_round(site: int, control: Control, element: Pair, round_: Control) -> Pair:
     if round_ is control:
-        return given
-    return given[0], Tag((SEL, site, round_, given[1]))
+        return element
+    return element[0], Tag((SEL, site, round_, element[1]))
 
 
 def list_comprehension(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`[… for … in …]`."""
-    shape = _shape(site, control, dropped, source, made)
-    return make_list(site, control, [_under(site, control, *element) for element in made], shape)
+    shape = _comprehension_shape(site, control, dropped, source, made)
+    return make_list(site, control, [_in_round(site, control, *element) for element in made], shape)
 
 
 def set_comprehension(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`{… for … in …}`."""
-    shape = _shape(site, control, dropped, source, made)
-    return make_set(site, control, [_under(site, control, *element) for element in made], shape)
+    shape = _comprehension_shape(site, control, dropped, source, made)
+    return make_set(site, control, [_in_round(site, control, *element) for element in made], shape)
 
 
 def dict_comprehension(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`{…: … for … in …}`."""
-    shape = _shape(site, control, dropped, source, made)
-    entries = [(key, _under(site, control, value, round_)) for (key, value), round_ in made]
+    shape = _comprehension_shape(site, control, dropped, source, made)
+    entries = [(key, _in_round(site, control, value, round_)) for (key, value), round_ in made]
     keys = tuple(key[1] for key, _ in entries)
     return make_dict(site, control, entries, Tag((OP, site, control, shape, *keys)))
 
 
 def generator_expression(
-    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Any
+    site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: object
 ) -> Pair:
     """`(… for … in …)`: the generator itself."""
     run = GeneratorRun()
@@ -138,9 +138,9 @@ def generator_expression(
     return made, Tag((NEW, site, control, None, source[1], shape_tag(source[0])))
 
 
-def yield_from_expression(site: int, control: Control, given: Pair) -> Any:
+def yield_from_expression(site: int, control: Control, element: Pair) -> Any:
     """Note a value of a generator expression, and return it."""
-    value, tag = given
+    value, tag = element
     if THREAD.operation is not None:
         THREAD.operation.callbacks.append((value, Tag((SEL, site, control, tag))))
     return value

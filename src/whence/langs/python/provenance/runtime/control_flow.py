@@ -85,11 +85,11 @@ def after_try(site: int, control: Control, handled: Control | None, started: int
     return Tag((CTL, site, control, why, control.activation, False))
 
 
-def raise_value(site: int, control: Control, given: Pair) -> Any:
+def raise_value(site: int, control: Control, exception: Pair) -> Any:
     """The exception that `raise` raises."""
-    value, tag = given
+    value, tag = exception
     if issubclass(type(value), type) and issubclass(value, BaseException):
-        value, tag = call_with_tags(site, control, given, (), {})
+        value, tag = call_with_tags(site, control, exception, (), {})
     if issubclass(type(value), BaseException):
         shadow = shadow_for(value)
         shadow.shape = Tag((EXC, site, control, tag, tag))
@@ -110,11 +110,13 @@ class _Managed:
         self._exit = self._method(manager, kind, "__exit__", "__exit__")
 
     def _method(self, manager: Pair, kind: type, name: str, last: str) -> Pair:
-        found = class_attribute(kind, name)
-        if found is None:
+        method = class_attribute(kind, name)
+        if method is None:
             raise TypeError(_not_a_manager(kind, name, last)) from None
         bound = (
-            found.__get__(manager[0], kind) if has_special_method(type(found), "__get__") else found
+            method.__get__(manager[0], kind)
+            if has_special_method(type(method), "__get__")
+            else method
         )
         return bound, Tag((BOUND, *self._where, name, manager[1]))
 
@@ -164,8 +166,8 @@ class _ManagedAsync(_Managed):
         self._exit = self._method(manager, kind, "__aexit__", "__aexit__")
 
     async def __aenter__(self) -> Pair:
-        given = call_with_tags(*self._where, self._enter, (), {})
-        return await given[0], given[1]
+        entered = call_with_tags(*self._where, self._enter, (), {})
+        return await entered[0], entered[1]
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
@@ -196,11 +198,11 @@ def match_subject(site: int, control: Control, subject: Pair) -> Control:
     return decided
 
 
-def capture_tag(site: int, control: Control, value: Any, subject: Pair) -> MaybeTag:
+def capture_tag(site: int, control: Control, value: object, subject: Pair) -> MaybeTag:
     """The tag of a value that a pattern captured."""
     operation = THREAD.operation
-    told = operation.callbacks if operation is not None and operation.site == site else ()
-    return Candidates(site, control, (subject, *told)).tag(value)
+    callbacks = operation.callbacks if operation is not None and operation.site == site else ()
+    return Candidates(site, control, (subject, *callbacks)).tag(value)
 
 
 def end_match() -> None:
@@ -217,13 +219,13 @@ _NOTHING = object()
 def begin_class(site: int, control: Control) -> Any:
     """Before a class body: what its statements call feeds the class."""
     # Of what its statements read nothing is known: should they fail, all of it had a say.
-    seen = tuple((_NOTHING, tag) for tag in tags_in_frame(sys._getframe(1)))
-    operation, before = Operation(site, control, seen), THREAD.operation
+    operands = tuple((_NOTHING, tag) for tag in tags_in_frame(sys._getframe(1)))
+    operation, before = Operation(site, control, operands), THREAD.operation
     THREAD.operation = operation
     return operation, before
 
 
-def end_class(opened: Any, made: Any) -> MaybeTag:
+def end_class(opened: Any, made: object) -> MaybeTag:
     """After a class body: returns the tag of the class."""
     operation, before = opened
     THREAD.operation = before

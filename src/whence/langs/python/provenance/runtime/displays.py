@@ -48,10 +48,10 @@ class StarredKeywords(dict[str, Pair]):
 
 def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[MaybeTag, ...]:
     """The tags that the number of arguments depends on."""
-    found: tuple[MaybeTag, ...] = ()
+    shapes: tuple[MaybeTag, ...] = ()
     if type(arguments) is StarredArguments:
-        found = (arguments.shape,)
-    return (*found, keywords.shape) if type(keywords) is StarredKeywords else found
+        shapes = (arguments.shape,)
+    return (*shapes, keywords.shape) if type(keywords) is StarredKeywords else shapes
 
 
 @with_native
@@ -74,7 +74,7 @@ def make_tuple(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeT
 
 
 def _sequence(
-    site: int, control: Control, made: Any, pairs: tuple[Pair, ...], shape: MaybeTag
+    site: int, control: Control, made: object, pairs: tuple[Pair, ...], shape: MaybeTag
 ) -> Pair:
     RUN.time += 1
     now = RUN.time
@@ -93,12 +93,14 @@ def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag
         shape = Tag((OP, site, control, *starred, *(tag for _, tag in pairs)))
     shape = shape_after_comparisons(operation, shape)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
-    shadow_set(made, [entry for entry in reversed(entries) if _is_the_one(made, entry[0])], shape)
+    shadow_set(
+        made, [entry for entry in reversed(entries) if _holds_identical(made, entry[0])], shape
+    )
     synchronise(made, site, control, pairs)
     return made, Tag((NEW, site, control, None))
 
 
-def _is_the_one(made: set[Any], value: Any) -> bool:
+def _holds_identical(made: set[object], value: object) -> bool:
     return type(value) in SCALARS or any(element is value for element in set.__iter__(made))
 
 
@@ -119,7 +121,7 @@ def make_dict(
 
 
 def shadow_new_dict(
-    site: int, control: Control, made: dict[Any, Any], entries: Iterable[tuple[Pair, Pair]],
+    site: int, control: Control, made: dict[object, object], entries: Iterable[tuple[Pair, Pair]],
     shape: MaybeTag,
 ) -> Pair:  # fmt: skip
     """The shadow of a dict that was just made."""
@@ -137,22 +139,22 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
 
 
 def format_value(
-    site: int, control: Control, given: Pair, conversion: int, how: Pair | None
+    site: int, control: Control, operand: Pair, conversion: int, how: Pair | None
 ) -> Pair:
-    """`{given!r:how}` in an f-string."""
+    """`{operand!r:how}` in an f-string."""
     form = how[0] if how is not None else ""
 
     def make() -> str:
-        value = given[0]
+        value = operand[0]
         if conversion in _CONVERSIONS:
             value = _CONVERSIONS[conversion](value)
         return format(value, form)
 
-    text, operation = run_out_of_sight(site, control, (given,), make)
-    needs = deep_tags((given,) if how is None else (given, how))
-    if type(given[0]) in SCALARS and not operation.callbacks:
+    text, operation = run_out_of_sight(site, control, (operand,), make)
+    needs = deep_tags((operand,) if how is None else (operand, how))
+    if type(operand[0]) in SCALARS and not operation.callbacks:
         return text, text_pieces.formatted_tag(
-            site, control, given, text, () if how is None else (how[1],)
+            site, control, operand, text, () if how is None else (how[1],)
         )
     return text, outcome_tag(operation, text, needs)
 

@@ -36,13 +36,13 @@ def own_cells(function: FunctionType) -> tuple[CellType, ...] | None:
 
 def _cell_of_tag(cell: CellType) -> CellType | None:
     """The cell in which the tag of another cell's variable is, if a function knows both."""
-    known = RUN.cells.get(id(cell))
-    if known is None:
-        known = RUN.cells[id(cell)] = (cell, _look_for(cell))
-    return known[1]
+    entry = RUN.cells.get(id(cell))
+    if entry is None:
+        entry = RUN.cells[id(cell)] = (cell, _find_tag_cell(cell))
+    return entry[1]
 
 
-def _look_for(cell: CellType) -> CellType | None:
+def _find_tag_cell(cell: CellType) -> CellType | None:
     for closure in gc.get_referrers(cell):
         if type(closure) is not tuple:
             continue
@@ -52,8 +52,8 @@ def _look_for(cell: CellType) -> CellType | None:
             cells = dict(zip(function.__code__.co_freevars, closure, strict=True))
             for name, variable_cell in cells.items():
                 if variable_cell is cell and shadow_name(name) in cells:
-                    found: CellType = cells[shadow_name(name)]
-                    return found
+                    tag_cell: CellType = cells[shadow_name(name)]
+                    return tag_cell
     return None
 
 
@@ -69,19 +69,19 @@ def read_elsewhere(site: int, control: Control, owner: Pair, name: str) -> Maybe
     return Tag((LOAD, site, control, source, RUN.time, id(thing), name, tag))
 
 
-def set_cell(site: int, control: Control, given: Pair, owner: Pair) -> None:
+def set_cell(site: int, control: Control, new_value: Pair, owner: Pair) -> None:
     """Note what the variable of a cell was set to."""
     beside = _cell_of_tag(owner[0])
     if beside is not None:
-        beside.cell_contents = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
+        beside.cell_contents = Tag((STORE, site, control, new_value[1], RUN.time, owner[1]))
 
 
-def set_in_frame(site: int, control: Control, given: Pair, owner: Pair, key: Any) -> bool:
+def set_in_frame(site: int, control: Control, new_value: Pair, owner: Pair, key: object) -> bool:
     """Note what a variable was set to by its frame, if that is what was done."""
     thing = owner[0]
     if type(thing) is not PROXY or type(key) is not str or shadow_name(key) not in thing:
         return False
-    thing[shadow_name(key)] = Tag((STORE, site, control, given[1], RUN.time, owner[1]))
+    thing[shadow_name(key)] = Tag((STORE, site, control, new_value[1], RUN.time, owner[1]))
     return True
 
 

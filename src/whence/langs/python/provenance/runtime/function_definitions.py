@@ -16,7 +16,7 @@ REWRITTEN_CODES: dict[int, CodeType] = {}
 DEFAULTS: dict[int, tuple[Any, tuple[MaybeTag, ...], dict[str, MaybeTag], tuple[Any, ...]]] = {}
 
 
-def is_rewritten(function: Any) -> bool:
+def is_rewritten(function: object) -> bool:
     """Whether a function was rewritten."""
     return type(function) is FunctionType and id(function.__code__) in REWRITTEN_CODES
 
@@ -43,8 +43,8 @@ class _Definition:
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(tag is not None for tag in self.tags):
             address = id(function)
-            known = DEFAULTS  # which is there until the interpreter ends
-            forget = weakref.ref(function, lambda _: known.pop(address, None))
+            defaults = DEFAULTS  # which is there until the interpreter ends
+            forget = weakref.ref(function, lambda _: defaults.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
             DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, defaults_of(function))
         if not count and not function.__kwdefaults__:
@@ -83,14 +83,14 @@ def define_function(number: int) -> _Definition | _DefinedAgain:
     return _AGAIN.get(number) or _Definition(number)
 
 
-def note_default(given: Pair) -> Any:
+def note_default(default: Pair) -> Any:
     """Note the tag of a default of the function that is being defined."""
     if THREAD.defining:
-        THREAD.defining[-1].tags.append(given[1])
-    return given[0]
+        THREAD.defining[-1].tags.append(default[1])
+    return default[0]
 
 
-def define_lambda(site: int, control: Control, function: Any) -> Pair:
+def define_lambda(site: int, control: Control, function: object) -> Pair:
     """The function of a lambda expression, with its tag."""
     return function, Tag((NEW, site, control, None))
 

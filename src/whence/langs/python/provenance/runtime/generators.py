@@ -35,9 +35,9 @@ from whence.langs.python.provenance.tags import (
 _STEPPED = IdentitySet(GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
-def yield_value(activation: Activation, site: int, control: Control, given: Pair) -> Any:
+def yield_value(activation: Activation, site: int, control: Control, yielded: Pair) -> Any:
     """Note the value that a generator yields, and return it."""
-    value, tag = given
+    value, tag = yielded
     made = Tag((RET, site, control, tag, activation))
     activation.note_yield(value, made)
     RUN.time += 1
@@ -51,7 +51,7 @@ def yield_value(activation: Activation, site: int, control: Control, given: Pair
     return value
 
 
-def resume_with(activation: Activation, site: int, control: Control, sent: Any) -> Pair:
+def resume_with(activation: Activation, site: int, control: Control, sent: object) -> Pair:
     """The value that a generator receives when it resumes."""
     activation.operation, THREAD.operation = THREAD.operation, None
     tag, activation.sent = activation.sent, None
@@ -75,10 +75,10 @@ class _Delegate:
         return self
 
     def __next__(self) -> Any:
-        given = next(self._pairs)
+        yielded = next(self._pairs)
         if self._activation.operation is not THREAD.operation:
             self._activation.operation = THREAD.operation
-        return yield_value(self._activation, *self._where, given)
+        return yield_value(self._activation, *self._where, yielded)
 
 
 class _Begun:
@@ -86,52 +86,52 @@ class _Begun:
 
     __slots__ = ("_iterator",)
 
-    def __init__(self, iterator: Iterator[Any]):
+    def __init__(self, iterator: Iterator[object]):
         self._iterator = iterator
 
     def __iter__(self) -> Iterator[Any]:
         return self._iterator
 
 
-def delegate(activation: Activation, site: int, control: Control, given: Pair) -> Any:
+def delegate(activation: Activation, site: int, control: Control, source: Pair) -> Any:
     """What `yield from` iterates over."""
     THREAD.operation = activation.operation
-    if type(given[0]) in _STEPPED:
-        return given[0]
-    if type(given[0]) in SEQUENCES:
-        return _Delegate(activation, iterate_pairs(site, control, given), site, control)
-    iterator = iterator_of(site, control, given)
+    if type(source[0]) in _STEPPED:
+        return source[0]
+    if type(source[0]) in SEQUENCES:
+        return _Delegate(activation, iterate_pairs(site, control, source), site, control)
+    iterator = iterator_of(site, control, source)
     kind = type(iterator[0])
     if has_special_method(kind, "send") or type(class_attribute(kind, "__next__")) is FunctionType:
         return _Begun(iterator[0])  # code of the program, which tells what it gives
-    return _Delegate(activation, step_iterator(site, control, iterator, given), site, control)
+    return _Delegate(activation, step_iterator(site, control, iterator, source), site, control)
 
 
 def end_delegation(
-    activation: Activation, site: int, control: Control, given: Pair, value: Any
+    activation: Activation, site: int, control: Control, source: Pair, value: object
 ) -> Pair:
     """The value of a `yield from` expression."""
     activation.operation, THREAD.operation = THREAD.operation, None
-    loop_end(site, control, given, changes=True)  # that there is no more was decided
-    return value, _run_tag(site, control, given, value)
+    loop_end(site, control, source, changes=True)  # that there is no more was decided
+    return value, _run_tag(site, control, source, value)
 
 
-def _run_tag(site: int, control: Control, given: Pair, value: Any) -> MaybeTag:
-    run = RUN.run_of(given[0]) if type(given[0]) in _STEPPED else None
+def _run_tag(site: int, control: Control, source: Pair, value: object) -> MaybeTag:
+    run = RUN.run_of(source[0]) if type(source[0]) in _STEPPED else None
     if run is not None and run.activation is not None:
-        return Tag((RET, site, control, run.activation.result, run.activation, given[1]))
+        return Tag((RET, site, control, run.activation.result, run.activation, source[1]))
     if value is None and RUN.stray_results is None:
         return Tag((CONST, site, control))
-    made = Tag((OP, site, control, *deep_tags((given,)), RUN.stray_results))
-    return Candidates(site, control, (given,), made).tag(value)
+    made = Tag((OP, site, control, *deep_tags((source,)), RUN.stray_results))
+    return Candidates(site, control, (source,), made).tag(value)
 
 
-def awaitable(given: Pair) -> Any:
+def awaitable(awaited: Pair) -> Any:
     """The object that is awaited."""
-    return given[0]
+    return awaited[0]
 
 
-def await_result(site: int, control: Control, given: Pair, value: Any) -> Pair:
+def await_result(site: int, control: Control, awaited: Pair, value: object) -> Pair:
     """The value of an `await` expression."""
     THREAD.operation, THREAD.pending = None, None
-    return value, _run_tag(site, control, given, value)
+    return value, _run_tag(site, control, awaited, value)

@@ -54,7 +54,7 @@ def prepare_instance(
     if class_attribute(type(kind), "__call__") is _MAKES:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
-            function = _found(kind, name)
+            function = _class_function(kind, name)
             if is_rewritten(function):
                 pending = operation.expected[id(function.__code__)] = PendingCall(
                     function, tag, site, control, [first, *(tag for _, tag in arguments)],
@@ -68,40 +68,40 @@ def prepare_instance(
     return prepared
 
 
-def _found(kind: Any, name: str) -> Any:
+def _class_function(kind: Any, name: str) -> Any:
     """The function that a class has under a name, without binding it."""
-    found = class_attribute(kind, name)
-    return found.__func__ if type(found) is staticmethod else found
+    function = class_attribute(kind, name)
+    return function.__func__ if type(function) is staticmethod else function
 
 
 def _finish(prepared: PreparedCall, value: Any) -> Pair:
     operation = prepared.operation
     assert operation is not None
     kind = prepared.called[0]
-    init = _found(kind, "__init__")
+    init = _class_function(kind, "__init__")
     expected = operation.expected or {}
     ran = type(init) is FunctionType and id(init.__code__) not in expected
     if type(value) is not kind or operation.expected is None or not (ran and prepared.in_sight):
         tag = out_of_sight_tag(operation, value, prepared.called[1])
         if type(value) is kind and kind not in SCALARS:
-            _by_signature(prepared, operation, value, init, _found(kind, "__new__"))
+            _shadow_by_signature(prepared, operation, value, init, _class_function(kind, "__new__"))
         resynchronise(operation)
         return value, tag
-    for given, tag in reversed(operation.callbacks):
-        if given is value:  # what a `__new__` of the program's own returned
+    for returned, tag in reversed(operation.callbacks):
+        if returned is value:  # what a `__new__` of the program's own returned
             return value, tag
     if issubclass(type(value), BaseException):
-        _arguments_of(operation, prepared, value)
+        _shadow_exception_args(operation, prepared, value)
     return value, prepared.tag
 
 
-def _by_signature(
-    prepared: PreparedCall, operation: Operation, value: Any, init: Any, new: Any
+def _shadow_by_signature(
+    prepared: PreparedCall, operation: Operation, value: Any, init: object, new: object
 ) -> None:
     """What became of each argument, by the names of the parameters."""
-    given = _named(prepared, operation, init, new)
+    arguments = _arguments_by_name(prepared, operation, init, new)
     if issubclass(type(value), BaseException):
-        _arguments_of(operation, prepared, value)
+        _shadow_exception_args(operation, prepared, value)
     fields = class_attribute(type(value), "_fields")
     RUN.time += 1
     if (
@@ -112,46 +112,54 @@ def _by_signature(
         shadow = shadow_of(value)
         if shadow is not None and type(shadow.items) is list:
             for number, name in enumerate(fields):
-                if name in given and given[name][0] is shadow.values[number]:
-                    shadow.items[number] = _stored(operation, given[name][1])
+                if name in arguments and arguments[name][0] is shadow.values[number]:
+                    shadow.items[number] = _store_tag(operation, arguments[name][1])
         return
-    known = Candidates(operation.site, operation.control, operation.operands)
+    candidates = Candidates(operation.site, operation.control, operation.operands)
     for name, part in stored_attributes(value).items():
         shadow = shadow_for(value)
-        if name in given and given[name][0] is part:
-            tag = given[name][1]
+        if name in arguments and arguments[name][0] is part:
+            tag = arguments[name][1]
         elif shadow.attribute_values.get(name, _ANY) is part:
             continue
         else:
-            tag = known.tag(part)
-        shadow.attributes[name] = _stored(operation, tag)
+            tag = candidates.tag(part)
+        shadow.attributes[name] = _store_tag(operation, tag)
         shadow.attribute_values[name] = part
         note_held(value, part)
 
 
-def _stored(operation: Operation, tag: MaybeTag) -> MaybeTag:
+def _store_tag(operation: Operation, tag: MaybeTag) -> MaybeTag:
     return Tag((STORE, operation.site, operation.control, tag, RUN.time))
 
 
-def _named(prepared: PreparedCall, operation: Operation, init: Any, new: Any) -> dict[str, Pair]:
+def _arguments_by_name(
+    prepared: PreparedCall, operation: Operation, init: object, new: object
+) -> dict[str, Pair]:
     """The arguments by the parameters' names."""
     function = init if type(init) is FunctionType else new
     count = len(prepared.arguments)
-    given: dict[str, Pair] = dict(zip(prepared.keywords, operation.operands[count:], strict=False))
+    arguments: dict[str, Pair] = dict(
+        zip(prepared.keywords, operation.operands[count:], strict=False)
+    )
     if type(function) is FunctionType:
         code = function.__code__
         names = code.co_varnames[1 : code.co_argcount]
-        given.update(zip(names, operation.operands[:count], strict=False))
-    return given
+        arguments.update(zip(names, operation.operands[:count], strict=False))
+    return arguments
 
 
-def _arguments_of(operation: Operation, prepared: PreparedCall, value: BaseException) -> None:
+def _shadow_exception_args(
+    operation: Operation, prepared: PreparedCall, value: BaseException
+) -> None:
     """An exception's `args`."""
     args = value.args
-    given = operation.operands[: len(prepared.arguments)]
+    arguments = operation.operands[: len(prepared.arguments)]
     shadow = shadow_for(value)
     RUN.time += 1
-    if len(args) == len(given) and all(a is b for a, (b, _) in zip(args, given, strict=True)):
-        shadow_sequence(args, [_stored(operation, tag) for _, tag in given], None)
-    shadow.attributes["args"] = _stored(operation, prepared.tag)
+    if len(args) == len(arguments) and all(
+        a is b for a, (b, _) in zip(args, arguments, strict=True)
+    ):
+        shadow_sequence(args, [_store_tag(operation, tag) for _, tag in arguments], None)
+    shadow.attributes["args"] = _store_tag(operation, prepared.tag)
     shadow.attribute_values["args"] = args

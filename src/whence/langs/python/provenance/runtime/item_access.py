@@ -63,10 +63,10 @@ _PLACES = IdentitySet(int, slice)
 @with_native
 def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     """`owner[key]`."""
-    thing, place = owner[0], key[0]
-    if type(place) is int and type(thing) in SEQUENCES:  # no code of the program runs
+    thing, index = owner[0], key[0]
+    if type(index) is int and type(thing) in SEQUENCES:  # no code of the program runs
         value, _ = operate_on_scalars(operator.getitem, site, control, owner, key)
-        return value, item_tag(site, control, owner, place, (key[1],), value)
+        return value, item_tag(site, control, owner, index, (key[1],), value)
     if type(thing) in SCALARS and type(key[0]) in _PLACES:
         return operate_on_scalars(operator.getitem, site, control, owner, key)
     value, operation = run_out_of_sight(
@@ -75,7 +75,7 @@ def subscript(site: int, control: Control, owner: Pair, key: Pair) -> Pair:
     return read_item(operation, owner, key, value)
 
 
-def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
+def read_item(operation: Operation, owner: Pair, key: Pair, value: object) -> Pair:
     """An item that was just read, with its tag."""
     site, control = operation.site, operation.control
     thing = owner[0]
@@ -93,7 +93,7 @@ def read_item(operation: Operation, owner: Pair, key: Pair, value: Any) -> Pair:
 
 
 def item_tag(
-    site: int, control: Control, owner: Pair, index: int, needs: tuple[MaybeTag, ...], value: Any
+    site: int, control: Control, owner: Pair, index: int, needs: tuple[MaybeTag, ...], value: object
 ) -> MaybeTag:
     """The tag of an item of a sequence."""
     thing, tag = owner
@@ -131,7 +131,7 @@ def _part_of_sequence(site: int, control: Control, owner: Pair, key: Pair, value
     return value, Tag((NEW, site, control, None, owner[1], key[1]))
 
 
-def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> MaybeTag:
+def value_tag(operation: Operation, owner: Pair, key: Pair, value: object) -> MaybeTag:
     """The tag of the value of a dict's key, which the dict may just have created."""
     site, control = operation.site, operation.control
     thing, tag = owner
@@ -140,121 +140,125 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: Any) -> Maybe
         if operation.callbacks:
             return outcome_tag(operation, value, (tag, key[1]))
         return part_tag(site, control, owner, ("item", key[0]), value, (key[1],))
-    known = key_identity(key[0])
-    if shadow.values.get(known, _NONE) is not value:
-        known = _entry_with(shadow, value) if known not in shadow.values else known
-        if known is None or shadow.values[known] is not value:
+    identity = key_identity(key[0])
+    if shadow.values.get(identity, _NONE) is not value:
+        identity = _entry_with(shadow, value) if identity not in shadow.values else identity
+        if identity is None or shadow.values[identity] is not value:
             made = outcome_tag(operation, value, (tag, key[1], shadow.shape))
             if stored_length(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
                 note_entry(site, control, owner, key, (value, made))
                 return made
-            told_it = (owner, key, *operation.callbacks) if operation.callbacks else ()
-            synchronise(thing, site, control, told_it)
-            shadow, known = shadow_for(thing), key_identity(key[0])
-            if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+            operands = (owner, key, *operation.callbacks) if operation.callbacks else ()
+            synchronise(thing, site, control, operands)
+            shadow, identity = shadow_for(thing), key_identity(key[0])
+            if shadow.values is None or shadow.values.get(identity, _NONE) is not value:
                 return made
     compared = tuple(tag for _, tag in operation.callbacks)
-    return Tag((LOAD, site, control, shadow.items[known], RUN.time, id(thing), key[0], tag, key[1],
-            shadow.shape, shadow.keys.get(known), *compared))  # fmt: skip
+    return Tag((
+        LOAD, site, control, shadow.items[identity], RUN.time, id(thing), key[0], tag, key[1],
+        shadow.shape, shadow.keys.get(identity), *compared,
+    ))  # fmt: skip
 
 
-def _entry_with(shadow: Shadow, value: Any) -> Any:
+def _entry_with(shadow: Shadow, value: object) -> Any:
     """The only key with this value; identifies an entry whose key was equal but not identical."""
-    found = [known for known, candidate in shadow.values.items() if candidate is value]
-    return found[0] if len(found) == 1 else None
+    identities = [identity for identity, candidate in shadow.values.items() if candidate is value]
+    return identities[0] if len(identities) == 1 else None
 
 
-def note_entry(site: int, control: Control, owner: Pair, key: Pair, given: Pair) -> None:
+def note_entry(site: int, control: Control, owner: Pair, key: Pair, new_value: Pair) -> None:
     """Note that a dict now has an entry."""
     thing = owner[0]
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
         shadow = shadow_existing(site, control, owner)
-    known = key_identity(key[0])
+    identity = key_identity(key[0])
     RUN.time += 1
     assert shadow.values is not None
-    if known not in shadow.values and len(shadow.values) == stored_length(thing):
+    if identity not in shadow.values and len(shadow.values) == stored_length(thing):
         same = [value for value in shadow.values if type(value) is tuple]
         if len(same) == 1:  # an equal key of a type of the program's own
-            known = same[0]
+            identity = same[0]
         else:
-            synchronise(thing, site, control, (owner, key, given))
+            synchronise(thing, site, control, (owner, key, new_value))
             return
-    if known not in shadow.values:
-        shadow.keys[known] = key[1]
-    if known not in shadow.values or (key[1] is not None and key[1][0] != CONST):
+    if identity not in shadow.values:
+        shadow.keys[identity] = key[1]
+    if identity not in shadow.values or (key[1] is not None and key[1][0] != CONST):
         # Which entry was set depends on the key: so do all that could have been set instead.
         shadow.shape = Tag((OP, site, control, shadow.shape, key[1]))
-    shadow.items[known] = Tag((STORE, site, control, given[1], RUN.time, owner[1], key[1]))
-    shadow.values[known] = given[0]
-    note_held(thing, given[0])
+    shadow.items[identity] = Tag((STORE, site, control, new_value[1], RUN.time, owner[1], key[1]))
+    shadow.values[identity] = new_value[0]
+    note_held(thing, new_value[0])
     note_held(thing, key[0])
 
 
-def set_item(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
-    """`owner[key] = given`."""
+def set_item(site: int, control: Control, new_value: Pair, owner: Pair, key: Pair) -> None:
+    """`owner[key] = new_value`."""
     thing = owner[0]
     if issubclass(type(thing), list) and type(key[0]) is slice:
-        _set_slice(site, control, given, owner, key)
+        _set_slice(site, control, new_value, owner, key)
         note_change_target(control, owner[1])
         return
     _, operation = run_out_of_sight(
-        site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
+        site, control, (owner, key, new_value), operator.setitem, thing, key[0], new_value[0]
     )
     note_change_target(control, owner[1])
     if is_opaque(thing):
-        absorb(thing, site, control, (key, given, *operation.callbacks))
+        absorb(thing, site, control, (key, new_value, *operation.callbacks))
     if operation.callbacks:
         if not issubclass(type(thing), (dict, list, deque)):
             return
-        synchronise(thing, site, control, (owner, key, given), True)
+        synchronise(thing, site, control, (owner, key, new_value), True)
     if issubclass(type(thing), dict):
-        note_entry(site, control, owner, key, given)
+        note_entry(site, control, owner, key, new_value)
         shadow = shadow_for(thing)
         shadow.shape = shape_after_comparisons(operation, shadow.shape)
         module = RUN.namespaces.get(id(thing))
         if module is not None and type(key[0]) is str:
-            store_global(site, control, module, key[0], given)
+            store_global(site, control, module, key[0], new_value)
     elif issubclass(type(thing), (list, deque)):
-        _set_place(site, control, given, owner, key)
-    elif not set_in_frame(site, control, given, owner, key[0]):
+        _set_place(site, control, new_value, owner, key)
+    elif not set_in_frame(site, control, new_value, owner, key[0]):
         resynchronise(operation)
 
 
-def _set_place(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+def _set_place(site: int, control: Control, new_value: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
     shadow = sequence_shadow(site, control, owner)
     RUN.time += 1
     if type(key[0]) is not int:
-        synchronise(thing, site, control, (owner, key, given))
+        synchronise(thing, site, control, (owner, key, new_value))
         return
     # Which place was set depends on the key: so do all that could have been set instead.
     shadow.shape = Tag((OP, site, control, shadow.shape, key[1]))
-    shadow.items[key[0]] = Tag((STORE, site, control, given[1], RUN.time, owner[1], key[1]))
-    shadow.values[key[0]] = given[0]
-    note_held(thing, given[0])
+    shadow.items[key[0]] = Tag((STORE, site, control, new_value[1], RUN.time, owner[1], key[1]))
+    shadow.values[key[0]] = new_value[0]
+    note_held(thing, new_value[0])
 
 
-def _set_slice(site: int, control: Control, given: Pair, owner: Pair, key: Pair) -> None:
+def _set_slice(site: int, control: Control, new_value: Pair, owner: Pair, key: Pair) -> None:
     thing = owner[0]
     bounds = (key[0].start, key[0].stop, key[0].step)
     if not all(bound is None or type(bound) is int for bound in bounds):
         run_out_of_sight(
-            site, control, (owner, key, given), operator.setitem, thing, key[0], given[0]
+            site, control, (owner, key, new_value), operator.setitem, thing, key[0], new_value[0]
         )
         RUN.time += 1
-        synchronise(thing, site, control, (owner, key, given))
+        synchronise(thing, site, control, (owner, key, new_value))
         return
-    pairs = list(list_with_tags(site, control, given))
+    pairs = list(list_with_tags(site, control, new_value))
     shadow = sequence_shadow(site, control, owner)
-    run_out_of_sight(site, control, (owner, key, given), operator.setitem, thing, key[0],
+    run_out_of_sight(site, control, (owner, key, new_value), operator.setitem, thing, key[0],
              [value for value, _ in pairs])  # fmt: skip
     RUN.time += 1
     tags = [Tag((STORE, site, control, tag, RUN.time, owner[1], key[1])) for _, tag in pairs]
     shadow.items[key[0]] = tags
     shadow.values[key[0]] = [value for value, _ in pairs]
-    shadow.shape = Tag((OP, site, control, shadow.shape, key[1], given[1], shape_tag(given[0])))
+    shadow.shape = Tag(
+        (OP, site, control, shadow.shape, key[1], new_value[1], shape_tag(new_value[0]))
+    )
     for value, _ in pairs:
         note_held(thing, value)
 
@@ -287,12 +291,12 @@ def delete_item(site: int, control: Control, owner: Pair, key: Pair) -> None:
         delete_global(site, control, module, key[0])
     if shadow is None or shadow.items is None:
         return
-    known = key[0] if type(shadow.items) is list else key_identity(key[0])
-    if type(known) in _PLACES or type(shadow.items) is dict:
+    identity = key[0] if type(shadow.items) is list else key_identity(key[0])
+    if type(identity) in _PLACES or type(shadow.items) is dict:
         try:
-            del shadow.items[known], shadow.values[known]
+            del shadow.items[identity], shadow.values[identity]
             if type(shadow.items) is dict:
-                shadow.keys.pop(known, None)
+                shadow.keys.pop(identity, None)
         except (KeyError, IndexError):
             pass
     if len(shadow.values) != stored_length(thing):

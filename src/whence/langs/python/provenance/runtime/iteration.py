@@ -117,7 +117,7 @@ def next_pair(site: int, control: Control, iterator: Pair, owner: Pair) -> Pair:
     return value, tag if thing is not owner[0] else advance_tag(operation, thing, tag)
 
 
-def _note_going(operation: Operation, source: IteratorSource, *ended: MaybeTag) -> None:
+def _note_advance(operation: Operation, source: IteratorSource, *ended: MaybeTag) -> None:
     """Note what decides how far an iterator runs that advances others or calls functions: these
     could have done more, or less. Noted once, and when it ends.
     """
@@ -132,7 +132,7 @@ def _note_going(operation: Operation, source: IteratorSource, *ended: MaybeTag) 
 
 
 @with_native
-def advance_tag(operation: Operation, iterator: Any, tag: MaybeTag) -> MaybeTag:
+def advance_tag(operation: Operation, iterator: object, tag: MaybeTag) -> MaybeTag:
     """The tag of a value of a shared iterator: it depends on who advanced the iterator."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
@@ -153,20 +153,20 @@ def advance_tag(operation: Operation, iterator: Any, tag: MaybeTag) -> MaybeTag:
     return Tag((SEL, site, control, tag, read))
 
 
-def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIteration) -> None:
+def note_end(operation: Operation, iterator: object, thing: object, error: StopIteration) -> None:
     """Note that the program's code had a say in the end of an iterator, which may be too early."""
     shadow = shadow_of(error)
     source = source_of(iterator)
-    heard = None
+    callback_tag = None
     if not isinstance(source, IteratorSource) or source.is_told:
-        heard = _heard(operation, iterator)
+        callback_tag = _callback_tag(operation, iterator)
     if isinstance(source, IteratorSource):
-        _note_going(operation, source, heard)
-    if shadow is not None and heard is not None:
-        shadow.shape = Tag((OP, operation.site, operation.control, shadow.shape, heard))
-    elif heard is not None:
+        _note_advance(operation, source, callback_tag)
+    if shadow is not None and callback_tag is not None:
+        shadow.shape = Tag((OP, operation.site, operation.control, shadow.shape, callback_tag))
+    elif callback_tag is not None:
         shadow = new_shadow(error)
-        shadow.shape = heard  # what goes over this iterator ends with the same exception
+        shadow.shape = callback_tag  # what goes over this iterator ends with the same exception
     if shadow is not None:
         RUN.iteration_ends[id(thing)] = (thing, shadow.shape)
 
@@ -174,7 +174,7 @@ def note_end(operation: Operation, iterator: Any, thing: Any, error: StopIterati
 GROUP = type(next(groupby([0]))[1])
 
 
-def _heard(operation: Operation, iterator: Any) -> MaybeTag:
+def _callback_tag(operation: Operation, iterator: object) -> MaybeTag:
     """The tag of everything the program's code told an iterator so far; a `groupby` group shares
     it.
     """
@@ -192,12 +192,12 @@ def _heard(operation: Operation, iterator: Any) -> MaybeTag:
     return tag
 
 
-def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) -> MaybeTag:
+def yielded_tag(operation: Operation, iterator: object, value: object, owner: Pair) -> MaybeTag:
     """The tag of the value that an iterator just gave."""
     site, control = operation.site, operation.control
     source = source_of(iterator)
     if isinstance(source, IteratorSource):
-        _note_going(operation, source)
+        _note_advance(operation, source)
         if not source.is_told:
             return source.tag(site, control, value)
         source.told = operation.callbacks
@@ -210,17 +210,17 @@ def yielded_tag(operation: Operation, iterator: Any, value: Any, owner: Pair) ->
         return Tag((OP, site, control, owner[1]))
     else:
         tag = opaque_part_tag(operation, value, owner, ("next", ""))
-    heard = _heard(operation, iterator)
-    return tag if heard is None else Tag((SEL, site, control, tag, heard))
+    callback_tag = _callback_tag(operation, iterator)
+    return tag if callback_tag is None else Tag((SEL, site, control, tag, callback_tag))
 
 
-def _is_expression(iterator: Any) -> bool:
+def _is_expression(iterator: object) -> bool:
     """Whether this is a generator expression: its tests decide which value it gives."""
     run = RUN.run_of(iterator) if type(iterator) is GeneratorType else None
     return run is not None and run.activation is None
 
 
-def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -> MaybeTag:
+def opaque_part_tag(operation: Operation, value: object, owner: Pair, step: Step) -> MaybeTag:
     """The tag of a value that an object returned of which only its own tag is known."""
     site, control = operation.site, operation.control
     made = Tag((OP, site, control, *deep_tags(operation.operands), RUN.stray_results))
@@ -238,11 +238,11 @@ def opaque_part_tag(operation: Operation, value: Any, owner: Pair, step: Step) -
 def iterate_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     """The values of an iterable, one by one; its iterator is requested at once."""
     if type(owner[0]) in SEQUENCES:
-        return _places(site, control, owner)
+        return _index_pairs(site, control, owner)
     return step_iterator(site, control, iterator_of(site, control, owner), owner)
 
 
-def _places(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
+def _index_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
     thing = owner[0]
     index = 0
     while index < len(thing):
@@ -256,13 +256,13 @@ def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
     return list(iterate_pairs(site, control, owner))
 
 
-def is_plain_dict(thing: Any) -> bool:
+def is_plain_dict(thing: object) -> bool:
     """Whether reading it as a whole never calls a method of the program."""
     return issubclass(type(thing), dict) and class_attribute(type(thing), "__iter__") in _KEYS
 
 
 def entry_pairs(
-    site: int, control: Control, owner: Pair, into: dict[Any, Any] | None = None
+    site: int, control: Control, owner: Pair, into: dict[object, object] | None = None
 ) -> list[tuple[Pair, Pair]]:
     """The entries of a mapping; those of a program's mapping are also stored `into` a dict."""
     thing = owner[0]
@@ -277,18 +277,18 @@ def entry_pairs(
     return [((key, made), (value, made)) for key, value in read]
 
 
-def _entries(mapping: Any, into: dict[Any, Any] | None) -> list[tuple[Any, Any]]:
-    found = []
+def _entries(mapping: Any, into: dict[object, object] | None) -> list[tuple[Any, Any]]:
+    entries = []
     for key in mapping.keys():  # noqa: SIM118
         value = mapping[key]
-        found.append((key, value))
+        entries.append((key, value))
         if into is not None:
             into[key] = value
-    return found
+    return entries
 
 
 def spread_entries(
-    site: int, control: Control, owner: Pair, refusal: str, into: dict[Any, Any] | None = None
+    site: int, control: Control, owner: Pair, refusal: str, into: dict[object, object] | None = None
 ) -> list[tuple[Pair, Pair]]:
     """`**owner`; refused like any non-mapping if an attribute is missing."""
     try:
@@ -314,10 +314,10 @@ def step_iterator(site: int, control: Control, iterator: Pair, owner: Pair) -> I
     """The remaining values of an iterator over `owner`."""
     while True:
         try:
-            given = next_pair(site, control, iterator, owner)
+            pair = next_pair(site, control, iterator, owner)
         except StopIteration:
             return
-        yield given
+        yield pair
 
 
 def _rounds(
@@ -326,10 +326,10 @@ def _rounds(
     thing, tag = owner
     has_places = issubclass(type(thing), (list, tuple, dict, set, frozenset, deque))
     rest = () if dropped is None else (dropped,)
-    for given in pairs:
-        why = shape_tag(thing) if has_places else given[1]
+    for pair in pairs:
+        why = shape_tag(thing) if has_places else pair[1]
         needs = Tag((OP, site, control, tag, why))
-        yield given, Tag((CTL, site, control, needs, control.activation, True, *rest))
+        yield pair, Tag((CTL, site, control, needs, control.activation, True, *rest))
     ended = RUN.iteration_ends.get(id(thing))
     if dropped is not None and ended is not None:
         RUN.note_dropped(dropped, ended[1])
@@ -353,10 +353,10 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     return made
 
 
-class _EachAwaited:
+class _AsyncRounds:
     """The iterator of `async for`."""
 
-    def __init__(self, site: int, control: Control, owner: Pair, dropped: Any):
+    def __init__(self, site: int, control: Control, owner: Pair, dropped: object):
         self._where = site, control
         self._owner = owner
         self._dropped = dropped
@@ -380,6 +380,6 @@ class _EachAwaited:
         return (value, tag), Tag((CTL, site, control, why, control.activation, True, self._dropped))
 
 
-def iterate_async(site: int, control: Control, owner: Pair, dropped: Any) -> _EachAwaited:
+def iterate_async(site: int, control: Control, owner: Pair, dropped: object) -> _AsyncRounds:
     """The values of `async for`, each with the control of its round."""
-    return _EachAwaited(site, control, owner, dropped)
+    return _AsyncRounds(site, control, owner, dropped)

@@ -38,7 +38,7 @@ class IteratorSource:
     """Whether what the program's own code tells the iterator decides what it gives, and when it
     ends; if so, what it tells counts for all that comes later."""
 
-    def __init__(self, iterator: Any, *behind: Pair):
+    def __init__(self, iterator: object, *behind: Pair):
         self.iterator = iterator
         self.behind = behind
         """What it goes over."""
@@ -48,7 +48,7 @@ class IteratorSource:
         """Whether it is noted that somebody made it go on."""
         RUN.sources[id(iterator)] = (iterator, self)
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         """The tag of the value that was just given."""
         raise NotImplementedError
 
@@ -57,10 +57,10 @@ SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
 """For iterators over things of these types, by their addresses; others register here."""
 
 
-def source_of(iterator: Any) -> Any:
+def source_of(iterator: object) -> Any:
     """The source of an iterator, or what a view is of."""
-    found = RUN.sources.get(id(iterator))
-    return found[1] if found is not None and found[0] is iterator else None
+    entry = RUN.sources.get(id(iterator))
+    return entry[1] if entry is not None and entry[0] is iterator else None
 
 
 class SequenceSource(IteratorSource):
@@ -68,12 +68,12 @@ class SequenceSource(IteratorSource):
 
     __slots__ = ("is_backwards", "owner")
 
-    def __init__(self, iterator: Any, owner: Pair, *, backwards: bool = False):
+    def __init__(self, iterator: object, owner: Pair, *, backwards: bool = False):
         super().__init__(iterator, owner)
         self.owner = owner
         self.is_backwards = backwards
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         left = length_hint(self.iterator)
         index = left if self.is_backwards else stored_length(self.owner[0]) - left - 1
         return sequence_item_tag(site, control, self.owner, index, value)
@@ -82,18 +82,18 @@ class SequenceSource(IteratorSource):
 class KeySource(IteratorSource):
     """The source of an iterator over a dict or a set."""
 
-    def __init__(self, iterator: Any, owner: Pair):
+    def __init__(self, iterator: object, owner: Pair):
         super().__init__(iterator, owner)
         self._owner = owner
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         return key_tag(site, control, self._owner, value)
 
 
 class ViewSource(IteratorSource):
     """The source of an iterator over the values or items of a dict."""
 
-    def __init__(self, iterator: Any, owner: Pair, kind: str, keys: Iterator[Any]):
+    def __init__(self, iterator: object, owner: Pair, kind: str, keys: Iterator[object]):
         super().__init__(iterator, owner)
         self._owner = owner
         self._kind = kind
@@ -122,7 +122,7 @@ class DictView:
 class LiveView:
     """The objects behind one that stores nothing itself and shows their current contents."""
 
-    def __init__(self, thing: Any, behind: tuple[Pair, ...]):
+    def __init__(self, thing: object, behind: tuple[Pair, ...]):
         self.behind = behind
         RUN.sources[id(thing)] = (thing, self)
 
@@ -140,13 +140,13 @@ _WINDOWS = IdentitySet(
 )  # fmt: skip
 
 
-def note_live_view(thing: Any, behind: tuple[Pair, ...]) -> None:
+def note_live_view(thing: object, behind: tuple[Pair, ...]) -> None:
     """Note the objects behind a live view, if this is one."""
     if type(thing) in _WINDOWS and source_of(thing) is None:
         LiveView(thing, tuple(pair for pair in behind if pair[0] is not thing))
 
 
-def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...]) -> MaybeTag:
+def tuple_tag(site: int, control: Control, value: object, tags: tuple[MaybeTag, ...]) -> MaybeTag:
     """The tag of a tuple that an iterator made from values with these tags."""
     RUN.time += 1
     shadow_sequence(value, [Tag((STORE, site, control, tag, RUN.time)) for tag in tags], None)
@@ -154,7 +154,9 @@ def tuple_tag(site: int, control: Control, value: Any, tags: tuple[MaybeTag, ...
 
 
 @with_native
-def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, value: Any) -> MaybeTag:
+def sequence_item_tag(
+    site: int, control: Control, owner: Pair, index: int, value: object
+) -> MaybeTag:
     """The tag of an item of a sequence."""
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
@@ -170,40 +172,32 @@ def sequence_item_tag(site: int, control: Control, owner: Pair, index: int, valu
     )
 
 
-def key_tag(site: int, control: Control, owner: Pair, key: Any) -> MaybeTag:
+def key_tag(site: int, control: Control, owner: Pair, key: object) -> MaybeTag:
     """The tag of a key of a dict, or of an element of a set."""
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or type(shadow.items) is not dict:
         return part_tag(site, control, owner, ("key", key), key)
-    known = key_identity(key)
+    identity = key_identity(key)
     tags = shadow.keys if issubclass(type(thing), dict) else shadow.items
-    return Tag((LOAD, site, control, tags.get(known), RUN.time, id(thing), key, tag, shadow.shape))
+    return Tag(
+        (LOAD, site, control, tags.get(identity), RUN.time, id(thing), key, tag, shadow.shape)
+    )
 
 
-def entry_tag(site: int, control: Control, owner: Pair, key: Any, value: Any) -> MaybeTag:
+def entry_tag(site: int, control: Control, owner: Pair, key: object, value: object) -> MaybeTag:
     """The tag of the value that a dict has for one of its keys."""
     thing, tag = owner
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
         return part_tag(site, control, owner, ("item", key), value)
-    known = key_identity(key)
-    if shadow.values.get(known, _NONE) is not value:
+    identity = key_identity(key)
+    if shadow.values.get(identity, _NONE) is not value:
         synchronise(thing, site, control)
         shadow = shadow_for(thing)
-    if shadow.values is None or shadow.values.get(known, _NONE) is not value:
+    if shadow.values is None or shadow.values.get(identity, _NONE) is not value:
         return part_tag(site, control, owner, ("item", key), value)
-    return Tag(
-        (
-            LOAD,
-            site,
-            control,
-            shadow.items[known],
-            RUN.time,
-            id(thing),
-            key,
-            tag,
-            shadow.shape,
-            shadow.keys.get(known),
-        )
-    )
+    return Tag((
+        LOAD, site, control, shadow.items[identity], RUN.time, id(thing), key, tag, shadow.shape,
+        shadow.keys.get(identity),
+    ))  # fmt: skip

@@ -68,10 +68,10 @@ def _reshape(site: int, control: Control, owner: Pair, *needs: MaybeTag) -> None
     note_change_target(control, owner[1])
 
 
-def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
-    """`owner.extend(given)`, `owner += given`."""
+def list_extend(site: int, control: Control, owner: Pair, more: Pair) -> None:
+    """`owner.extend(more)`, `owner += more`."""
     thing = owner[0]
-    pairs = spread_starred(site, control, given)
+    pairs = spread_starred(site, control, more)
     shadow = sequence_shadow(site, control, owner)
     list.extend(thing, [value for value, _ in pairs])
     RUN.time += 1
@@ -79,7 +79,7 @@ def list_extend(site: int, control: Control, owner: Pair, given: Pair) -> None:
         shadow.values.append(value)
         shadow.items.append(Tag((STORE, site, control, tag, RUN.time, owner[1])))
         note_held(thing, value)
-    _reshape(site, control, owner, given[1], shape_tag(given[0]))
+    _reshape(site, control, owner, more[1], shape_tag(more[0]))
 
 
 @with_native
@@ -98,69 +98,69 @@ def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> 
 
 @models_method(list, "append")
 @models_method(deque, "append")
-def _append(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
+def _append(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
     thing = owner[0]
-    if len(given) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
+    if len(args) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
         return NotImplemented
     shadow = sequence_shadow(site, control, owner)
-    (list if issubclass(type(thing), list) else deque).append(thing, given[0][0])
+    (list if issubclass(type(thing), list) else deque).append(thing, args[0][0])
     RUN.time += 1
-    shadow.values.append(given[0][0])
-    shadow.items.append(Tag((STORE, site, control, given[0][1], RUN.time, owner[1])))
-    note_held(thing, given[0][0])
+    shadow.values.append(args[0][0])
+    shadow.items.append(Tag((STORE, site, control, args[0][1], RUN.time, owner[1])))
+    note_held(thing, args[0][0])
     _reshape(site, control, owner)
     return _nothing(site, control)
 
 
 @models_method(list, "extend")
-def _extend(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named:
+def _extend(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named:
         return NotImplemented
-    list_extend(site, control, owner, given[0])
+    list_extend(site, control, owner, args[0])
     return _nothing(site, control)
 
 
 @models_method(list, "insert")
-def _insert(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 2 or named or type(given[0][0]) is not int:
+def _insert(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 2 or named or type(args[0][0]) is not int:
         return NotImplemented
     shadow = sequence_shadow(site, control, owner)
-    place, value = given[0][0], given[1][0]
-    list.insert(owner[0], place, value)
+    index, value = args[0][0], args[1][0]
+    list.insert(owner[0], index, value)
     RUN.time += 1
-    shadow.values.insert(place, value)
-    needs = (owner[1], given[0][1])
-    shadow.items.insert(place, Tag((STORE, site, control, given[1][1], RUN.time, *needs)))
+    shadow.values.insert(index, value)
+    needs = (owner[1], args[0][1])
+    shadow.items.insert(index, Tag((STORE, site, control, args[1][1], RUN.time, *needs)))
     note_held(owner[0], value)
-    _reshape(site, control, owner, given[0][1])
+    _reshape(site, control, owner, args[0][1])
     return _nothing(site, control)
 
 
 @models_method(list, "pop")
-def _pop(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) > 1 or named or (given and type(given[0][0]) is not int):
+def _pop(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) > 1 or named or (args and type(args[0][0]) is not int):
         return NotImplemented
     thing = owner[0]
     shadow = sequence_shadow(site, control, owner)
-    place = given[0][0] if given else -1
-    value, _ = run_out_of_sight(site, control, (owner, *given), list.pop, thing, place)
+    index = args[0][0] if args else -1
+    value, _ = run_out_of_sight(site, control, (owner, *args), list.pop, thing, index)
     RUN.time += 1
-    known, tag = shadow.values.pop(place), shadow.items.pop(place)
-    if known is not value:
+    expected, tag = shadow.values.pop(index), shadow.items.pop(index)
+    if expected is not value:
         synchronise(thing, site, control, (owner,))
         tag = Candidates(site, control, (owner,)).tag(value)
-    needs = (owner[1], shadow.shape, *(tag for _, tag in given))
-    index = place if place >= 0 else stored_length(thing) + 1 + place
-    _reshape(site, control, owner, *(tag for _, tag in given))
-    return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), index, *needs))
+    needs = (owner[1], shadow.shape, *(tag for _, tag in args))
+    position = index if index >= 0 else stored_length(thing) + 1 + index
+    _reshape(site, control, owner, *(tag for _, tag in args))
+    return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), position, *needs))
 
 
 def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
     """A method without arguments that does the same to a list and to the tags of its items."""
 
     @models_method(list, name)
-    def model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named:
+    def model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+        if args or named:
             return NotImplemented
         shadow = sequence_shadow(site, control, owner, check=True)
         change(owner[0])
@@ -176,9 +176,9 @@ _model_whole("reverse", list.reverse)
 
 
 @models_method(list, "sort")
-def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
+def _sort(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
     thing = owner[0]
-    if given or named.keys() - {"key", "reverse"} or type(thing) is not list:
+    if args or named.keys() - {"key", "reverse"} or type(thing) is not list:
         return NotImplemented
     shadow = sequence_shadow(site, control, owner, check=True)
     tags = tagged_operations.item_tags(site, control, owner)
@@ -198,8 +198,8 @@ def _sort(site: int, control: Control, owner: Pair, given: Arguments, named: Key
 
 
 @models_method(list, "copy")
-def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if given or named:
+def _copy(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if args or named:
         return NotImplemented
     tags = tagged_operations.item_tags(site, control, owner)
     pairs = list(zip(list.__iter__(owner[0]), tags, strict=False))
@@ -207,17 +207,17 @@ def _copy(site: int, control: Control, owner: Pair, given: Arguments, named: Key
     return make_list(site, control, pairs, shape)
 
 
-def _pop_end(name: str, place: int) -> None:
+def _pop_end(name: str, index: int) -> None:
     @models_method(deque, name)
-    def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named:
+    def _model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+        if args or named:
             return NotImplemented
         thing = owner[0]
         shadow = sequence_shadow(site, control, owner)
         value, _ = run_out_of_sight(site, control, (owner,), getattr(deque, name), thing)
         RUN.time += 1
-        known, tag = shadow.values.pop(place), shadow.items.pop(place)
-        if known is not value:
+        expected, tag = shadow.values.pop(index), shadow.items.pop(index)
+        if expected is not value:
             synchronise(thing, site, control, (owner,))
             tag = Candidates(site, control, (owner,)).tag(value)
         needs = (owner[1], shadow.shape)
@@ -244,27 +244,27 @@ def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, A
 
 
 @models_method(dict, "get")
-def _get(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named:
+def _get(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named:
         return NotImplemented
-    found, value, tag = _entry(site, control, owner, given[0])
-    if found:
+    is_present, value, tag = _entry(site, control, owner, args[0])
+    if is_present:
         return value, tag
-    other = given[1] if len(given) > 1 else _nothing(site, control)
+    other = args[1] if len(args) > 1 else _nothing(site, control)
     return other[0], Tag((SEL, site, control, other[1], tag))
 
 
 @models_method(dict, "pop")
-def _pop_entry(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named or not _is_plain_dict(owner, given[0]):
+def _pop_entry(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named or not _is_plain_dict(owner, args[0]):
         return NotImplemented
-    found, value, tag = _entry(site, control, owner, given[0])
-    if not found:
-        if len(given) == 1:
+    is_present, value, tag = _entry(site, control, owner, args[0])
+    if not is_present:
+        if len(args) == 1:
             return NotImplemented
-        return given[1][0], Tag((SEL, site, control, given[1][1], tag))
-    run_out_of_sight(site, control, (owner, given[0]), dict.pop, owner[0], given[0][0])
-    _forget(site, control, owner, given[0])
+        return args[1][0], Tag((SEL, site, control, args[1][1], tag))
+    run_out_of_sight(site, control, (owner, args[0]), dict.pop, owner[0], args[0][0])
+    _forget(site, control, owner, args[0])
     return value, tag
 
 
@@ -278,44 +278,42 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
     RUN.time += 1
     if shadow is None or shadow.values is None:
         return
-    known = key_identity(key[0])
-    if known in shadow.values:
-        del shadow.values[known], shadow.items[known]
-        shadow.keys.pop(known, None)
+    identity = key_identity(key[0])
+    if identity in shadow.values:
+        del shadow.values[identity], shadow.items[identity]
+        shadow.keys.pop(identity, None)
     if len(shadow.values) != stored_length(owner[0]):
         synchronise(owner[0], site, control, (owner, key))
     _reshape(site, control, owner, key[1])
 
 
 @models_method(dict, "setdefault")
-def _setdefault(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if not given or len(given) > 2 or named or not _is_plain_dict(owner, given[0]):
+def _setdefault(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if not args or len(args) > 2 or named or not _is_plain_dict(owner, args[0]):
         return NotImplemented
-    found, value, tag = _entry(site, control, owner, given[0])
-    if found:
+    is_present, value, tag = _entry(site, control, owner, args[0])
+    if is_present:
         return value, tag
-    other = given[1] if len(given) > 1 else _nothing(site, control)
-    run_out_of_sight(
-        site, control, (owner, *given), dict.setdefault, owner[0], given[0][0], other[0]
-    )
-    note_entry(site, control, owner, given[0], other)
+    other = args[1] if len(args) > 1 else _nothing(site, control)
+    run_out_of_sight(site, control, (owner, *args), dict.setdefault, owner[0], args[0][0], other[0])
+    note_entry(site, control, owner, args[0], other)
     return other[0], Tag((SEL, site, control, other[1], tag))
 
 
 @models_method(dict, "update")
-def _update(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) > 1 or type(owner[0]) is not dict or not copies_unseen(given):
+def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) > 1 or type(owner[0]) is not dict or not copies_unseen(args):
         return NotImplemented
-    for key, value in dict_entries(site, control, given, named):
+    for key, value in dict_entries(site, control, args, named):
         item_access.set_item(site, control, value, owner, key)
-    if given and shadow_of(owner[0]) is not None:
-        _reshape(site, control, owner, given[0][1], shape_tag(given[0][0]))
+    if args and shadow_of(owner[0]) is not None:
+        _reshape(site, control, owner, args[0][1], shape_tag(args[0][0]))
     return _nothing(site, control)
 
 
 @models_method(dict, "clear")
-def _clear_dict(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if given or named or type(owner[0]) is not dict:
+def _clear_dict(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if args or named or type(owner[0]) is not dict:
         return NotImplemented
     dict.clear(owner[0])
     RUN.time += 1
@@ -329,8 +327,8 @@ def _clear_dict(site: int, control: Control, owner: Pair, given: Arguments, name
 
 
 @models_method(dict, "copy")
-def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if given or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
+def _copy_dict(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if args or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
     return make_dict(
@@ -340,8 +338,8 @@ def _copy_dict(site: int, control: Control, owner: Pair, given: Arguments, named
 
 def _view(kind: str) -> None:
     @models_method(dict, kind)
-    def _model(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-        if given or named or type(owner[0]) is not dict:
+    def _model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+        if args or named or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
         RUN.sources[id(made)] = (made, DictView(owner, kind))
@@ -356,22 +354,22 @@ for _kind in ("keys", "values", "items"):
 
 
 @models_method(set, "add")
-def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named:
+def _add(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named:
         return NotImplemented
     thing = owner[0]
     before = stored_length(thing)
-    _, operation = run_out_of_sight(site, control, (owner, given[0]), set.add, thing, given[0][0])
+    _, operation = run_out_of_sight(site, control, (owner, args[0]), set.add, thing, args[0][0])
     RUN.time += 1
     shadow = shadow_of(thing)
     if shadow is None or shadow.values is None:
         shadow = shadow_existing(site, control, owner)
     if stored_length(thing) > before:
-        known = key_identity(given[0][0])
-        shadow.values[known] = given[0][0]
-        shadow.items[known] = Tag((STORE, site, control, given[0][1], RUN.time, owner[1]))
-        note_held(thing, given[0][0])
-    _reshape(site, control, owner, given[0][1], shape_after_comparisons(operation, None))
+        identity = key_identity(args[0][0])
+        shadow.values[identity] = args[0][0]
+        shadow.items[identity] = Tag((STORE, site, control, args[0][1], RUN.time, owner[1]))
+        note_held(thing, args[0][0])
+    _reshape(site, control, owner, args[0][1], shape_after_comparisons(operation, None))
     return _nothing(site, control)
 
 
@@ -379,16 +377,16 @@ def _add(site: int, control: Control, owner: Pair, given: Arguments, named: Keyw
 
 
 @models_method(str, "join")
-def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) != 1 or named or not is_iterable(given[0][0]):
+def _join(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) != 1 or named or not is_iterable(args[0][0]):
         return NotImplemented
-    pairs = list(list_with_tags(site, control, given[0]))
+    pairs = list(list_with_tags(site, control, args[0]))
     text, _ = run_out_of_sight(
         site, control, (owner, *pairs), owner[0].join, [value for value, _ in pairs]
     )
     parts = [part for pair in pairs for part in (owner, pair)][1:]
     return text, concatenation_tag(
-        site, control, parts, (owner[1], given[0][1], shape_tag(given[0][0]))
+        site, control, parts, (owner[1], args[0][1], shape_tag(args[0][0]))
     )
 
 
@@ -396,13 +394,13 @@ def _join(site: int, control: Control, owner: Pair, given: Arguments, named: Key
 
 
 @models_method(GeneratorType, "send", "__next__")
-def _send(site: int, control: Control, owner: Pair, given: Arguments, named: Keywords) -> Any:
-    if len(given) > 1 or named:
+def _send(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    if len(args) > 1 or named:
         return NotImplemented
     generator = owner[0]
     run = RUN.run_of(generator)
-    if run is not None and run.activation is not None and given:
-        run.activation.sent = given[0][1]
-    sent = given[0][0] if given else None
-    value, operation = run_out_of_sight(site, control, (owner, *given), generator.send, sent)
+    if run is not None and run.activation is not None and args:
+        run.activation.sent = args[0][1]
+    sent = args[0][0] if args else None
+    value, operation = run_out_of_sight(site, control, (owner, *args), generator.send, sent)
     return value, advance_tag(operation, generator, yielded_tag(operation, generator, value, owner))

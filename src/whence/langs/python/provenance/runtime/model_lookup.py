@@ -22,7 +22,7 @@ FUNCTIONS: dict[int, tuple[Any, Model]] = {}
 METHODS: dict[tuple[int, str], Model] = {}
 
 
-def models(function: Any) -> Callable[[Model], Model]:
+def models(function: object) -> Callable[[Model], Model]:
     """Register the model of a builtin function or type."""
 
     def register(model: Model) -> Model:
@@ -43,11 +43,11 @@ def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
     return register
 
 
-def model_for(function: Any) -> Model | None:
+def model_for(function: object) -> Model | None:
     """The model of something that is about to be called."""
-    found = FUNCTIONS.get(id(function))
-    if found is not None:
-        return found[1]
+    entry = FUNCTIONS.get(id(function))
+    if entry is not None:
+        return entry[1]
     if type(function) is not BuiltinFunctionType:
         return None
     receiver = function.__self__

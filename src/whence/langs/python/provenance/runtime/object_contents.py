@@ -44,7 +44,7 @@ def set_elements(thing: Any) -> list[Any]:
     return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
-def instance_dict(thing: Any) -> Any:
+def instance_dict(thing: object) -> Any:
     """The dictionary of an object; None if it has none, which is found out without an exception,
     where that can be."""
     if class_attribute(type(thing), "__dict__") is None:
@@ -55,27 +55,27 @@ def instance_dict(thing: Any) -> Any:
         return None
 
 
-def stored_attributes(thing: Any) -> dict[str, Any]:
+def stored_attributes(thing: object) -> dict[str, Any]:
     """What an instance holds in its dictionary and its slots."""
-    found = instance_dict(thing)
-    held_here = dict(found) if type(found) is dict else {}
+    attributes = instance_dict(thing)
+    stored = dict(attributes) if type(attributes) is dict else {}
     for name, slot in _slots_of(type(thing)):
         try:
-            held_here[name] = slot.__get__(thing)
+            stored[name] = slot.__get__(thing)
         except AttributeError:
             continue
-    return held_here
+    return stored
 
 
 def _slots_of(kind: type) -> Slots:
     order = mro_of(kind)
-    known = RUN.slots.get(id(kind))
-    if known is None or known[0] is not order:
-        found = [
+    entry = RUN.slots.get(id(kind))
+    if entry is None or entry[0] is not order:
+        slots = [
             (name, member)
             for base in order
             for name, member in class_namespace(base).items()
             if type(member) is MemberDescriptorType and _MODULE(base) != "builtins"
         ]
-        known = RUN.slots[id(kind)] = (order, found)
-    return known[1]
+        entry = RUN.slots[id(kind)] = (order, slots)
+    return entry[1]

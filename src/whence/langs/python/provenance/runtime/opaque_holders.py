@@ -6,7 +6,6 @@ import gc
 import sys
 from collections.abc import Iterable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, MethodType
-from typing import Any
 
 from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.native_tagging import with_native
@@ -40,15 +39,15 @@ _TELLING = (*_CONTAINERS, *SHARED_TYPES)
 
 
 @with_native
-def is_opaque(thing: Any) -> bool:
+def is_opaque(thing: object) -> bool:
     """Whether code out of sight may keep things in an object where they cannot be read."""
     kind = type(thing)
     if kind in SCALARS:
         return False
-    known = RUN.opaque_types.get(id(kind))
-    if known is None:
-        known = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
-    return known[1]
+    entry = RUN.opaque_types.get(id(kind))
+    if entry is None:
+        entry = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
+    return entry[1]
 
 
 def _hides(kind: type) -> bool:
@@ -64,13 +63,13 @@ def is_program_class(kind: type) -> bool:
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
-def note_may_hold(thing: Any, other: Any) -> None:
+def note_may_hold(thing: object, other: object) -> None:
     """Note that an object that hides what it holds may hold another one."""
     RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
 @with_native
-def note_held(holder: Any, value: Any) -> None:
+def note_held(holder: object, value: object) -> None:
     """Note that an object came to hold another: what reaches the one reaches the other."""
     if type(value) not in SCALARS:
         RUN.holder_addresses.append(id(holder))
@@ -78,7 +77,7 @@ def note_held(holder: Any, value: Any) -> None:
 
 
 @with_native
-def note_referents(thing: Any) -> None:
+def note_referents(thing: object) -> None:
     """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
 
     What has items or attributes tells itself what it holds, when that is stored.
@@ -99,10 +98,10 @@ _MOST = 200_000
 
 
 @with_native
-def scan_existing_objects(roots: Iterable[Any]) -> None:
+def scan_existing_objects(roots: Iterable[object]) -> None:
     """Note what holds what among objects that were there before anything was shadowed."""
     pending = [root for root in roots if type(root) not in SCALARS]
-    seen = {id(thing) for thing in pending}
+    reached = {id(thing) for thing in pending}
     while pending:
         thing = pending.pop()
         for referent in gc.get_referents(thing):
@@ -110,10 +109,10 @@ def scan_existing_objects(roots: Iterable[Any]) -> None:
                 continue
             RUN.holder_addresses.append(id(thing))
             RUN.held_addresses.append(id(referent))
-            if id(referent) not in seen:
-                if len(seen) > _MOST:
+            if id(referent) not in reached:
+                if len(reached) > _MOST:
                     RUN.is_scanned = False
                     return
-                seen.add(id(referent))
+                reached.add(id(referent))
                 RUN.kept_alive[id(referent)] = referent
                 pending.append(referent)

@@ -134,13 +134,7 @@ def note_passed(operation: Operation) -> None:
     """Code out of sight may call the program later, from nowhere, with what it was given."""
     tags = [tag for _, tag in operation.operands]
     RUN.passed_out_of_sight = Tag(
-        (
-            OP,
-            operation.site,
-            operation.control,
-            *tags,
-            RUN.passed_out_of_sight,
-        )
+        (OP, operation.site, operation.control, *tags, RUN.passed_out_of_sight)
     )
 
 

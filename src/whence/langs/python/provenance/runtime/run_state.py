@@ -64,7 +64,7 @@ class PendingCall:
 
     def __init__(
         self, defined: Any, tag: MaybeTag, site: int, control: Control, tags: list[MaybeTag],
-        values: list[Any], keyword_tags: dict[str, MaybeTag],
+        values: list[object], keyword_tags: dict[str, MaybeTag],
     ):  # fmt: skip
         self.function = self.defined = defined
         self.arguments = values
@@ -92,7 +92,7 @@ class ThreadState(threading.local):
         self.defining: list[Any] = []
 
 
-def frame_of(value: Any) -> FrameType | None:
+def frame_of(value: object) -> FrameType | None:
     """The frame of a generator or coroutine that has not ended."""
     for name in ("gi_frame", "cr_frame", "ag_frame"):
         if has_special_method(type(value), name):
@@ -100,12 +100,12 @@ def frame_of(value: Any) -> FrameType | None:
     return None
 
 
-def entry_for_frame(frame: FrameType, known: tuple[Any, Known] | None) -> Known | None:
+def entry_for_frame(frame: FrameType, entry: tuple[Any, Known] | None) -> Known | None:
     """What is known of a generator or coroutine by its frame: None if that is another's by now."""
-    if known is None:
+    if entry is None:
         return None
-    thing = known[0]()
-    return known[1] if thing is not None and frame_of(thing) is frame else None
+    thing = entry[0]()
+    return entry[1] if thing is not None and frame_of(thing) is frame else None
 
 
 class ShadowRun:
@@ -131,20 +131,20 @@ class ShadowRun:
         """Calls of runs before that have not ended: what they still do is forgotten later."""
         self.reset()
 
-    def note_namespace(self, namespace: dict[str, Any], module: int) -> None:
+    def note_namespace(self, namespace: dict[str, object], module: int) -> None:
         """Note that the variables of a rewritten module are in this dictionary."""
         self.namespaces[id(namespace)] = module
         self._named[id(namespace)] = namespace  # for the sake of its address
 
     def reset(self) -> None:
         """Forget everything but which modules are rewritten."""
-        known = [*self.activations, *self.suspended]
+        activations = [*self.activations, *self.suspended]
         self.suspended = [
             activation
-            for activation in known
+            for activation in activations
             if activation.end < 0 and activation.function is not None
         ]
-        for activation in known:
+        for activation in activations:
             activation.forget()
         for tests in self.dropping:
             tests.clear()
@@ -231,7 +231,7 @@ class ShadowRun:
         """Who asked for the generator that just begins."""
         return entry_for_frame(frame, self.makers.pop(id(frame), None))
 
-    def note_expression(self, generator: Any, activation: Activation) -> None:
+    def note_expression(self, generator: object, activation: Activation) -> None:
         """Remember the call in which a generator expression stands: what it calls, that calls."""
         address, expressions = id(frame_of(generator)), self.expressions
         gone = weakref.ref(generator, lambda _: expressions.pop(address, None))
@@ -247,16 +247,16 @@ class ShadowRun:
             self.dropping.append(tests)
         tests.append(test)
 
-    def note_run(self, thing: Any, run: GeneratorRun) -> None:
+    def note_run(self, thing: object, run: GeneratorRun) -> None:
         """Remember whose a generator or coroutine is, for as long as it lives."""
         address = id(thing)
         runs = self.runs
         runs[address] = (weakref.ref(thing, lambda _: runs.pop(address, None)), run)
 
-    def run_of(self, thing: Any) -> GeneratorRun | None:
+    def run_of(self, thing: object) -> GeneratorRun | None:
         """The run of a generator or coroutine."""
-        found = self.runs.get(id(thing))
-        return found[1] if found is not None and found[0]() is thing else None
+        entry = self.runs.get(id(thing))
+        return entry[1] if entry is not None and entry[0]() is thing else None
 
 
 RUN = ShadowRun()

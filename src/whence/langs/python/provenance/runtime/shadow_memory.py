@@ -30,9 +30,7 @@ from whence.langs.python.provenance.runtime.opaque_holders import (
     note_may_hold,
 )
 from whence.langs.python.provenance.runtime.run_state import RUN
-from whence.langs.python.provenance.runtime.type_inspection import (
-    stored_length,
-)
+from whence.langs.python.provenance.runtime.type_inspection import stored_length
 from whence.langs.python.provenance.tags import (
     AMBIG,
     LOAD,
@@ -135,7 +133,7 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
     """
     RUN.has_absorbed = True
     operands = tuple(operands)
-    given = Tag((OP, site, control, *deep_tags(operands)))
+    absorbed = Tag((OP, site, control, *deep_tags(operands)))
     for operand, _ in operands:
         if operand is thing:
             continue
@@ -147,7 +145,7 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
     while pending:
         holder = pending.pop()
         shadow = shadow_for(holder)
-        shadow.shape = Tag((OP, site, control, shadow.shape, given))
+        shadow.shape = Tag((OP, site, control, shadow.shape, absorbed))
         for other in RUN.behind.get(id(holder), (None, {}))[1].values():
             if id(other) not in reached:
                 reached[id(other)] = other
@@ -190,9 +188,9 @@ def shadow_mapping(
     made.items, made.values = {}, {}
     made.shape = shape
     for key, value, key_tag, tag in entries:
-        known = key_identity(key)
-        made.items[known], made.values[known] = tag, value
-        made.keys[known] = key_tag
+        identity = key_identity(key)
+        made.items[identity], made.values[identity] = tag, value
+        made.keys[identity] = key_tag
         note_held(thing, value)
         note_held(thing, key)
     return made
@@ -204,8 +202,8 @@ def shadow_set(thing: Any, entries: Iterable[Pair], shape: MaybeTag) -> Shadow:
     made.items, made.values = {}, {}
     made.shape = shape
     for value, tag in entries:
-        known = key_identity(value)
-        made.items[known], made.values[known] = tag, value
+        identity = key_identity(value)
+        made.items[identity], made.values[identity] = tag, value
         note_held(thing, value)
     return made
 
@@ -250,17 +248,17 @@ class Candidates:
         self.operands = tuple(operands)
         self.made = made or Tag((OP, site, control, *deep_tags(self.operands)))
         """The tag of what they had a say in; one for all, since they may be many."""
-        self._found: dict[int, list[MaybeTag]] | None = None
+        self._tags_by_address: dict[int, list[MaybeTag]] | None = None
 
     def tag(self, value: Any, *, selects: bool = False) -> MaybeTag:
         """The tag of a value: a copy of the one it is identical to, if that says anything."""
         made = self.made
-        if self._found is None:
-            self._found = tags_by_identity(self.operands)
-        found = self._found.get(id(value))
-        if found is None:
+        if self._tags_by_address is None:
+            self._tags_by_address = tags_by_identity(self.operands)
+        tags = self._tags_by_address.get(id(value))
+        if tags is None:
             return made
-        hits = list({id(tag): tag for tag in found}.values())
+        hits = list({id(tag): tag for tag in tags}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or issubclass(type(value), SHARED_TYPES)
         telling = not shared and not (type(value) is tuple and not value)
@@ -273,32 +271,32 @@ class Candidates:
 @with_native
 def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[MaybeTag]]:
     """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
-    found: dict[int, list[MaybeTag]] = {}
+    tags: dict[int, list[MaybeTag]] = {}
 
-    def add(value: Any, tag: MaybeTag, depth: int, seen: set[int]) -> None:
-        found.setdefault(id(value), []).append(tag)
+    def add(value: Any, tag: MaybeTag, depth: int, visited: set[int]) -> None:
+        tags.setdefault(id(value), []).append(tag)
         shadow = shadow_of(value) if type(value) not in SCALARS else None
-        if shadow is None or not depth or id(value) in seen:
+        if shadow is None or not depth or id(value) in visited:
             return
-        seen.add(id(value))
+        visited.add(id(value))
         for part, part_tag in list(shadow.parts()):
-            add(part, part_tag, depth - 1, seen)
+            add(part, part_tag, depth - 1, visited)
 
     for value, tag in operands:
         add(value, tag, 2, set())
-    return found
+    return tags
 
 
 @with_native
 def deep_tags(operands: Iterable[Pair]) -> tuple[MaybeTag, ...]:
     """The tags of operands and of all they hold."""
-    found: list[MaybeTag] = []
-    seen: set[int] = set()
+    tags: list[MaybeTag] = []
+    visited: set[int] = set()
     for value, tag in operands:
-        found.append(tag)
+        tags.append(tag)
         if type(value) not in SCALARS:
-            _collect(value, found, seen, _DEEP)
-    return tuple(tag for tag in found if tag is not None)
+            _collect(value, tags, visited, _DEEP)
+    return tuple(tag for tag in tags if tag is not None)
 
 
 def whole_tag(shadow: Shadow) -> MaybeTag:
@@ -312,48 +310,48 @@ def whole_tag(shadow: Shadow) -> MaybeTag:
     return shadow.again
 
 
-def _collect(value: Any, found: list[MaybeTag], seen: set[int], depth: int) -> None:
-    if id(value) in seen:
+def _collect(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
+    if id(value) in visited:
         return
-    seen.add(id(value))
+    visited.add(id(value))
     source = RUN.sources.get(id(value))
     if source is not None and source[0] is value:
         for source_value, tag in source[1].behind:  # what an iterator or a view goes over
-            found.append(tag)
-            _collect(source_value, found, seen, depth)
+            tags.append(tag)
+            _collect(source_value, tags, visited, depth)
     shadow = shadow_of(value)
     if shadow is None or shadow.items is None:
-        _collect_space(value, found, seen, depth)
+        _collect_space(value, tags, visited, depth)
     if shadow is None:
         return
-    found.append(whole_tag(shadow))
+    tags.append(whole_tag(shadow))
     if depth:
         for part, _ in list(shadow.parts()):
             if type(part) not in SCALARS:
-                _collect(part, found, seen, depth - 1)
+                _collect(part, tags, visited, depth - 1)
 
 
-def _collect_space(value: Any, found: list[MaybeTag], seen: set[int], depth: int) -> None:
+def _collect_space(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
     """What is known of an object's dictionary, if the program had that in its hands; and that
     nobody has set an attribute of what has none."""
     run = RUN.runs.get(id(value))
     if run is not None:
-        found.append(run[1].position)
+        tags.append(run[1].position)
     elif not issubclass(type(value), SHARED_TYPES):
         space = shadow_of_dict(value)
         if space is not None:
-            _collect(space.object, found, seen, depth)
+            _collect(space.object, tags, visited, depth)
         elif shadow_of(value) is None and not is_opaque(value):
-            known = RUN.opaque_types.get(id(type(value)))  # plain values are not in it
-            if known is not None and known[2]:
+            opaque_type = RUN.opaque_types.get(id(type(value)))  # plain values are not in it
+            if opaque_type is not None and opaque_type[2]:
                 RUN.kept_alive[id(value)] = value
-                found.append(Tag((WHOLE, 0, None, RUN.time, id(value))))
+                tags.append(Tag((WHOLE, 0, None, RUN.time, id(value))))
 
 
 def shadow_of_dict(thing: Any) -> Shadow | None:
     """What is known of an instance's dictionary, if the program had it in its hands."""
-    found = instance_dict(thing) if type(thing) not in SCALARS else None
-    return RUN.shadows.get(id(found)) if found is not None else None
+    attributes = instance_dict(thing) if type(thing) not in SCALARS else None
+    return RUN.shadows.get(id(attributes)) if attributes is not None else None
 
 
 def shadow_from_candidates(
@@ -402,21 +400,21 @@ def matches_object(shadow: Shadow) -> bool:
         if not _same(sequence_items(thing), shadow.values or ()):
             return False
     elif issubclass(type(thing), dict):
-        known = shadow.values
-        if known is None or stored_length(thing) != len(known):
+        expected = shadow.values
+        if expected is None or stored_length(thing) != len(expected):
             return False
         for key, value in dict.items(thing):
-            found = known.get(key_identity(key), _BY_IDENTITY)
-            if found is not value:
+            stored = expected.get(key_identity(key), _BY_IDENTITY)
+            if stored is not value:
                 return False
     elif issubclass(type(thing), SET_TYPES):
-        known = shadow.values
-        return known is not None and len(known) == stored_length(thing)
+        expected = shadow.values
+        return expected is not None and len(expected) == stored_length(thing)
     if shadow.attributes and not issubclass(type(thing), SHARED_TYPES):
         now = stored_attributes(thing)
-        known = shadow.attribute_values
-        return len(now) == len(known) and all(
-            name in known and known[name] is value for name, value in now.items()
+        expected = shadow.attribute_values
+        return len(now) == len(expected) and all(
+            name in expected and expected[name] is value for name, value in now.items()
         )
     return True
 

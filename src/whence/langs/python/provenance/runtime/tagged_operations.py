@@ -88,7 +88,7 @@ _HASHED = IdentitySet(dict, set, frozenset)
 @with_native
 def run_out_of_sight(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
-    *arguments: Any,
+    *arguments: object,
 ) -> tuple[Any, Operation]:  # fmt: skip
     """Do what is out of sight; the program's code that it calls knows what it was given."""
     operation = Operation(site, control, operands)
@@ -105,18 +105,18 @@ def run_out_of_sight(
 def note_failure(operation: Operation, error: BaseException) -> None:
     """An exception that came out of something out of sight needs all that this was given."""
     if shadow_of(error) is None:
-        given = (*operation.operands, *operation.callbacks)
+        operands = (*operation.operands, *operation.callbacks)
         # What comes first is told first: a wrong type is mostly one that no other operand has.
-        first = _odd_ones(given) if type(error) is TypeError else ()
-        needs = (*first, *deep_tags(given))
+        first = _unusual_types_first(operands) if type(error) is TypeError else ()
+        needs = (*first, *deep_tags(operands))
         new_shadow(error).shape = Tag((EXC, operation.site, operation.control, None, *needs))
 
 
-def _odd_ones(given: tuple[Pair, ...]) -> Iterator[MaybeTag]:
+def _unusual_types_first(operands: tuple[Pair, ...]) -> Iterator[MaybeTag]:
     """The tags of each None, and then of what has a type that fewer have, items of sequences
     included."""
-    single = [*given]
-    for value, _ in given:
+    single = [*operands]
+    for value, _ in operands:
         shadow = shadow_of(value) if type(value) in SEQUENCES else None
         if shadow is not None:
             single += shadow.parts()
@@ -151,15 +151,15 @@ _TRACEBACK = BaseException.__dict__["__traceback__"]
 
 def tags_in_frame(frame: FrameType) -> list[MaybeTag]:
     """The tags of all that the program's code can see in one of its frames."""
-    found: list[MaybeTag] = [
+    tags: list[MaybeTag] = [
         f_local for name, f_local in frame.f_locals.items() if name.startswith("$")
     ]
     module = RUN.modules.get(RUN.namespaces.get(id(frame.f_globals), -1))
-    return found if module is None else [*found, *module.tags()]
+    return tags if module is None else [*tags, *module.tags()]
 
 
 @with_native
-def outcome_tag(operation: Operation, value: Any, needs: tuple[MaybeTag, ...]) -> MaybeTag:
+def outcome_tag(operation: Operation, value: object, needs: tuple[MaybeTag, ...]) -> MaybeTag:
     """The tag of what an operation gave: what its last callback gave, or of its own making."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
@@ -191,7 +191,7 @@ def note_change_target(control: Control, tag: MaybeTag) -> None:
         control.activation.note_decision(RUN.time, tag)
 
 
-def note_stop(iterator: Any, tag: MaybeTag) -> None:
+def note_stop(iterator: object, tag: MaybeTag) -> None:
     """Note what decided how far an iterator was gone through: what it does on its way it might
     have done more often, or less."""
     if tag is not None and has_special_method(type(iterator), "__next__"):
@@ -316,14 +316,14 @@ _SIZED = IdentitySet(list, dict, set, deque)
 
 
 @with_native
-def shape_tag(thing: Any) -> MaybeTag:
+def shape_tag(thing: object) -> MaybeTag:
     """The tag of which places an object has, and of what ended it if it is gone through."""
     shape = _shape_of(thing)
     ended = RUN.iteration_ends.get(id(thing)) if RUN.iteration_ends else None
     return shape if ended is None else Tag((OP, 0, RUN.root.control, shape, ended[1]))
 
 
-def _shape_of(thing: Any) -> MaybeTag:
+def _shape_of(thing: object) -> MaybeTag:
     if type(thing) in SCALARS:
         return None
     shadow = RUN.shadows.get(id(thing))
@@ -344,14 +344,14 @@ def _shape_of(thing: Any) -> MaybeTag:
 
 
 @with_native
-def unary(name: str, site: int, control: Control, given: Pair) -> Pair:
-    """`-given` and so on."""
-    if type(given[0]) in _NUMBERS and name != "Invert":
-        return UNARY[name](given[0]), Tag((OP, site, control, given[1]))
-    value, operation = run_out_of_sight(site, control, (given,), UNARY[name], given[0])
-    if type(given[0]) in SCALARS:
-        return value, Tag((OP, site, control, given[1]))
-    return value, outcome_tag(operation, value, (given[1], shape_tag(given[0])))
+def unary(name: str, site: int, control: Control, operand: Pair) -> Pair:
+    """`-operand` and so on."""
+    if type(operand[0]) in _NUMBERS and name != "Invert":
+        return UNARY[name](operand[0]), Tag((OP, site, control, operand[1]))
+    value, operation = run_out_of_sight(site, control, (operand,), UNARY[name], operand[0])
+    if type(operand[0]) in SCALARS:
+        return value, Tag((OP, site, control, operand[1]))
+    return value, outcome_tag(operation, value, (operand[1], shape_tag(operand[0])))
 
 
 def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:
@@ -389,20 +389,20 @@ OPERATORS: dict[str, Operator] = {
 
 
 @with_native
-def test(site: int, control: Control, given: Pair) -> Control:
+def test(site: int, control: Control, condition: Pair) -> Control:
     """The control of what depends on whether a value is true."""
-    value, tag = given
+    value, tag = condition
     if type(value) in SCALARS:
         return Tag((CTL, site, control, tag, control.activation, bool(value)))
-    truth, operation = run_out_of_sight(site, control, (given,), bool, value)
+    truth, operation = run_out_of_sight(site, control, (condition,), bool, value)
     needs = (tag, shape_tag(value), *(tag for _, tag in operation.callbacks))
     return Tag((CTL, site, control, Tag((OP, site, control, *needs)), control.activation, truth))
 
 
 @with_native
-def test_and_note(site: int, control: Control, given: Pair) -> Control:
+def test_and_note(site: int, control: Control, condition: Pair) -> Control:
     """A test that decides whether something is changed."""
-    made = test(site, control, given)
+    made = test(site, control, condition)
     made.activation.note_decision(RUN.time, made)
     return made
 
@@ -413,9 +413,9 @@ def test_outcome(control: Control) -> Any:
 
 
 @with_native
-def select(site: int, control: Control, given: Pair, decided: Control) -> Pair:
+def select(site: int, control: Control, chosen: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
-    return given[0], Tag((SEL, site, control, given[1], decided))
+    return chosen[0], Tag((SEL, site, control, chosen[1], decided))
 
 
 def short_circuit(
@@ -430,18 +430,22 @@ def short_circuit(
 
 
 def choose_branch(
-    site: int, control: Control, given: Pair, body: Callable[[], Pair], other: Callable[[], Pair]
+    site: int,
+    control: Control,
+    condition: Pair,
+    body: Callable[[], Pair],
+    other: Callable[[], Pair],
 ) -> Pair:
-    """`body if given else other` where no variable may be bound."""
-    decided = test_and_note(site, control, given)
+    """`body if condition else other` where no variable may be bound."""
+    decided = test_and_note(site, control, condition)
     return select(site, control, body() if decided.outcome else other(), decided)
 
 
-def first_of(given: Any, *_: Any) -> Any:
+def first_of(first: object, *_: object) -> Any:
     """The first of what was evaluated."""
-    return given
+    return first
 
 
-def last_of(*given: Any) -> Any:
+def last_of(*values: object) -> Any:
     """The last of what was evaluated."""
-    return given[-1]
+    return values[-1]

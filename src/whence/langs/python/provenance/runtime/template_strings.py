@@ -46,9 +46,9 @@ def template(
     fixed: MaybeTag = Tag((CONST, site, control))
     texts, values = made.strings, made.interpolations
     shadow_sequence(texts, [fixed] * len(texts), None)
-    for value, (given, how) in zip(values, parts, strict=True):
+    for value, (operand, how) in zip(values, parts, strict=True):
         _note_attributes(value, {
-            "value": Tag((STORE, site, control, given[1], RUN.time)),
+            "value": Tag((STORE, site, control, operand[1], RUN.time)),
             "format_spec": fixed if how is None else Tag((STORE, site, control, how[1], RUN.time)),
             "expression": fixed, "conversion": fixed,
         })  # fmt: skip
@@ -58,7 +58,7 @@ def template(
     return made, new
 
 
-def _note_attributes(thing: Any, tags: dict[str, MaybeTag]) -> None:
+def _note_attributes(thing: object, tags: dict[str, MaybeTag]) -> None:
     shadow = new_shadow(thing)
     for name, tag in tags.items():
         value = getattr(thing, name)
@@ -66,12 +66,12 @@ def _note_attributes(thing: Any, tags: dict[str, MaybeTag]) -> None:
         note_held(thing, value)
 
 
-def all_values(site: int, control: Control, owner: Pair, values: tuple[Any, ...]) -> MaybeTag:
+def all_values(site: int, control: Control, owner: Pair, values: tuple[object, ...]) -> MaybeTag:
     """The tag of `owner.values`, a tuple that was just made."""
     held_there = _attribute(site, control, owner, _VALUES)
     tags: list[MaybeTag] = []
-    for place, interpolation in enumerate(held_there[0]):
-        tag = sequence_item_tag(site, control, held_there, place, interpolation)
+    for index, interpolation in enumerate(held_there[0]):
+        tag = sequence_item_tag(site, control, held_there, index, interpolation)
         value = _attribute(site, control, (interpolation, tag), "value")
         tags.append(Tag((STORE, site, control, value[1], RUN.time)))
     if values:
@@ -92,16 +92,16 @@ def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
 class TemplateSource(IteratorSource):
     """The source of an iterator over a template: its non-empty strings and interpolations."""
 
-    def __init__(self, iterator: Any, owner: Pair):
+    def __init__(self, iterator: object, owner: Pair):
         super().__init__(iterator, owner)
         self._owner = owner
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         name = _TEXTS if type(value) is str else _VALUES
         parts = _attribute(site, control, self._owner, name)
         # Of equal texts any one will do: all were written there.
-        place = next(place for place, part in enumerate(parts[0]) if part is value)
-        return sequence_item_tag(site, control, parts, place, value)
+        index = next(index for index, part in enumerate(parts[0]) if part is value)
+        return sequence_item_tag(site, control, parts, index, value)
 
 
 SOURCES.update((id(template_type), TemplateSource) for template_type in TEMPLATES[:1])

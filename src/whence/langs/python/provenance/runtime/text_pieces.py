@@ -58,23 +58,23 @@ def concatenation_tag(
 
 
 def formatted_tag(
-    site: int, control: Control, given: Pair, text: str, how: tuple[MaybeTag, ...]
+    site: int, control: Control, operand: Pair, text: str, how: tuple[MaybeTag, ...]
 ) -> MaybeTag:
     """The tag of a formatted scalar."""
-    value, tag = given
+    value, tag = operand
     needs = (tag, *how)
     if type(value) is str and value and text.count(value) == 1:
-        made = padded_text(site, control, given, text, text.index(value))
+        made = padded_text(site, control, operand, text, text.index(value))
     else:
         made = Text([(len(text), tag, MADE_ANEW)], how)
     return Tag((TEXT, site, control, made, *needs))
 
 
-def padded_text(site: int, control: Control, given: Pair, text: str, begins: int) -> Text:
+def padded_text(site: int, control: Control, original: Pair, text: str, begins: int) -> Text:
     """The pieces of a padded string; the padding needs what the string needs."""
-    filled = Tag((OP, site, control, given[1]))
-    rest = len(text) - begins - len(given[0])
-    return Text([(begins, filled, 0), piece(given), (rest, filled, 0)])
+    filled = Tag((OP, site, control, original[1]))
+    rest = len(text) - begins - len(original[0])
+    return Text([(begins, filled, 0), piece(original), (rest, filled, 0)])
 
 
 def printed_text(
@@ -92,30 +92,30 @@ def printed_text(
     return Text(pieces)
 
 
-def tag_at_offset(tag: MaybeTag, place: int) -> MaybeTag:
+def tag_at_offset(tag: MaybeTag, offset: int) -> MaybeTag:
     """The tag of the character at an offset, through all copies of the string."""
-    way: list[Tag] = []
-    while tag is not None and place >= 0:
+    copies: list[Tag] = []
+    while tag is not None and offset >= 0:
         if tag.kind in COPIES:
-            way.append(tag)
+            copies.append(tag)
             tag = tag.source
             continue
-        found = _piece_at(tag.text, place) if tag.kind == TEXT else None
-        if found is None:
+        hit = _piece_at(tag.text, offset) if tag.kind == TEXT else None
+        if hit is None:
             break
-        begin, (_, inner, offset) = found
-        way.append(Tag((SEL, tag.site, tag.control, inner, *tag.text.needs)))
+        begin, (_, inner, inner_offset) = hit
+        copies.append(Tag((SEL, tag.site, tag.control, inner, *tag.text.needs)))
         tag = inner
-        place = place - begin + offset if offset >= 0 else MADE_ANEW
-    for copy in reversed(way):
+        offset = offset - begin + inner_offset if inner_offset >= 0 else MADE_ANEW
+    for copy in reversed(copies):
         tag = with_source(copy, tag)
     return tag
 
 
-def _piece_at(text: Text, place: int) -> tuple[int, Piece] | None:
+def _piece_at(text: Text, offset: int) -> tuple[int, Piece] | None:
     begin = 0
     for piece in text.pieces:
-        if place < begin + piece[0]:
+        if offset < begin + piece[0]:
             return begin, piece
         begin += piece[0]
     return None
@@ -151,9 +151,9 @@ def kept_text_tag(tag: Tag, name: str, before: str, after: str) -> Tag:
     if begins is None or (name in _SPELLING and len(before) != len(after)):
         return tag
     _, site, control, owner, *others = tag
-    place = begins(before, after)
+    offset = begins(before, after)
     if len(after) > len(before):
-        text = padded_text(site, control, (before, owner), after, place)
+        text = padded_text(site, control, (before, owner), after, offset)
     else:
-        text = Text([(len(after), owner, -place)], tuple(others))
+        text = Text([(len(after), owner, -offset)], tuple(others))
     return Tag((TEXT, site, control, text, owner, *others))

@@ -42,12 +42,12 @@ SEQUENCES = IdentitySet(list, tuple)
 
 
 @with_native
-def class_attribute(kind: type, name: str, default: Any = None) -> Any:
+def class_attribute(kind: type, name: str, default: object = None) -> Any:
     """What a class or one of its bases defines under a name, unbound."""
     for base in mro_of(kind):
-        found = class_namespace(base).get(name, _NONE)
-        if found is not _NONE:
-            return found
+        attribute = class_namespace(base).get(name, _NONE)
+        if attribute is not _NONE:
+            return attribute
     return default
 
 
@@ -56,7 +56,7 @@ def has_special_method(kind: type, name: str) -> bool:
     return class_attribute(kind, name) is not None
 
 
-def is_iterable(thing: Any) -> bool:
+def is_iterable(thing: object) -> bool:
     """Whether the interpreter can iterate over it."""
     return has_special_method(type(thing), "__iter__") or has_special_method(
         type(thing), "__getitem__"

@@ -30,13 +30,13 @@ from whence.langs.python.provenance.tags import EXC, OP, Control, MaybeTag, Pair
 _SIZES = ("__len__", "__length_hint__")
 
 
-class _ByPlace:
+class _IndexedOnly:
     """An iterable without `__iter__`, which is iterated by index."""
 
-    def __getitem__(self, place: int) -> None: ...
+    def __getitem__(self, index: int) -> None: ...
 
 
-_BY_PLACE = type(iter(_ByPlace()))
+_INDEX_ITERATOR = type(iter(_IndexedOnly()))
 """The iterator over such a thing, which asks that for its length."""
 
 
@@ -80,24 +80,26 @@ def unpack(site: int, control: Control, owner: Pair, count: int, starred: int) -
     """`a, *b, c = owner`."""
     thing = owner[0]
     if not is_iterable(thing):
-        raise _failed(
+        raise _unpacking_error(
             site, control, owner,
             TypeError(f"cannot unpack non-iterable {name_of(type(thing))} object"),
         )  # fmt: skip
     pairs: list[Pair] = []
     needed = count if starred < 0 else count - 1
-    given_out = (
+    source = (
         iterate_pairs(site, control, owner) if starred < 0
         else list_with_tags(site, control, owner, starred)
     )  # fmt: skip
-    for given in given_out:
-        pairs.append(given)
+    for pair in source:
+        pairs.append(pair)
         if starred < 0 and len(pairs) > count:
-            raise _failed(site, control, owner, ValueError(_too_many(count, thing)))
+            raise _unpacking_error(
+                site, control, owner, ValueError(_too_many_message(count, thing))
+            )
     if len(pairs) < needed:
         least = "" if starred < 0 else "at least "
         message = f"not enough values to unpack (expected {least}{needed}, got {len(pairs)})"
-        raise _failed(site, control, owner, ValueError(message))
+        raise _unpacking_error(site, control, owner, ValueError(message))
     if starred < 0:
         return pairs
     end = len(pairs) - (count - 1 - starred)
@@ -112,30 +114,32 @@ def list_with_tags(site: int, control: Control, owner: Pair, before: int = 0) ->
     """
     if type(owner[0]) is list or type(owner[0]) is tuple:
         return iterate_pairs(site, control, owner)
-    return _listed(site, control, owner, iterator_of(site, control, owner), before)
+    return _list_steps(site, control, owner, iterator_of(site, control, owner), before)
 
 
-def _listed(
+def _list_steps(
     site: int, control: Control, owner: Pair, iterator: Pair, before: int
 ) -> Iterator[Pair]:
     pairs = step_iterator(site, control, iterator, owner)
     is_own = type(class_attribute(type(iterator[0]), "__next__")) is FunctionType
-    if is_own or type(iterator[0]) is _BY_PLACE:
+    if is_own or type(iterator[0]) is _INDEX_ITERATOR:
         yield from islice(pairs, before)
     if is_own:
         pairs = iter(spread_starred(site, control, iterator))
-    elif type(iterator[0]) is _BY_PLACE:
+    elif type(iterator[0]) is _INDEX_ITERATOR:
         run_out_of_sight(site, control, (owner,), length_hint, iterator[0])
     yield from pairs
 
 
-def _too_many(count: int, thing: Any) -> str:
+def _too_many_message(count: int, thing: object) -> str:
     if sys.version_info >= (3, 14) and type(thing) in _COUNTED:
         return f"too many values to unpack (expected {count}, got {len(thing)})"
     return f"too many values to unpack (expected {count})"
 
 
-def _failed(site: int, control: Control, owner: Pair, error: BaseException) -> BaseException:
+def _unpacking_error(
+    site: int, control: Control, owner: Pair, error: BaseException
+) -> BaseException:
     new_shadow(error).shape = Tag((EXC, site, control, None, owner[1], shape_tag(owner[0])))
     return error
 
@@ -145,6 +149,6 @@ def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[A
     count, starred, below = steps
     pairs = unpack(site, control, owner, count, starred)
     return [
-        given if deeper is None else unpack_all(site, control, given, deeper)
-        for given, deeper in zip(pairs, below, strict=True)
+        pair if deeper is None else unpack_all(site, control, pair, deeper)
+        for pair, deeper in zip(pairs, below, strict=True)
     ]

@@ -15,16 +15,16 @@ from whence.langs.python.provenance.tags import LOAD, OP, PHI, STORE, Control, M
 _NONE = object()
 
 
-def opaque_frame_tag(site: int, control: Control, *given: Pair) -> MaybeTag:
+def opaque_frame_tag(site: int, control: Control, *operands: Pair) -> MaybeTag:
     """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
-    found = (*deep_tags(given), *tags_in_frame(sys._getframe(1)))
-    tag = Tag((OP, site, control, *found, RUN.stray_results))
+    needs = (*deep_tags(operands), *tags_in_frame(sys._getframe(1)))
+    tag = Tag((OP, site, control, *needs, RUN.stray_results))
     RUN.passed_out_of_sight = Tag((OP, site, control, tag, RUN.passed_out_of_sight))
     return tag
 
 
 @with_native
-def load_global(site: int, control: Control, module: int, name: str, value: Any) -> Pair:
+def load_global(site: int, control: Control, module: int, name: str, value: object) -> Pair:
     """A variable of a module."""
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
@@ -33,19 +33,12 @@ def load_global(site: int, control: Control, module: int, name: str, value: Any)
         )  # perhaps `from module import *`
     if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
         return value, Tag(
-            (
-                OP,
-                site,
-                control,
-                shadow.attributes[name],
-                RUN.passed_out_of_sight,
-                RUN.stray_results,
-            )
+            (OP, site, control, shadow.attributes[name], RUN.passed_out_of_sight, RUN.stray_results)
         )
     return value, Tag((LOAD, site, control, shadow.attributes[name], RUN.time, shadow.object, name))
 
 
-def imported_variable_tag(site: int, control: Control, name: str, value: Any) -> MaybeTag:
+def imported_variable_tag(site: int, control: Control, name: str, value: object) -> MaybeTag:
     """What a variable is in the module that it was imported from, if that is in sight."""
     if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
@@ -56,15 +49,15 @@ def imported_variable_tag(site: int, control: Control, name: str, value: Any) ->
     return None
 
 
-def store_global(site: int, control: Control, module: int, name: str, given: Pair) -> Any:
+def store_global(site: int, control: Control, module: int, name: str, new_value: Pair) -> Any:
     """Note what a variable of a module becomes, and give it."""
     shadow = RUN.modules.get(module)
     if shadow is None:
         shadow = RUN.modules[module] = Shadow(("module", module))
     RUN.time += 1
-    shadow.attributes[name] = Tag((STORE, site, control, given[1], RUN.time))
-    shadow.attribute_values[name] = given[0]
-    return given[0]
+    shadow.attributes[name] = Tag((STORE, site, control, new_value[1], RUN.time))
+    shadow.attribute_values[name] = new_value[0]
+    return new_value[0]
 
 
 def delete_global(site: int, control: Control, module: int, name: str) -> None:
@@ -80,12 +73,12 @@ def join_global(site: int, control: Control, module: int, name: str, decided: Co
         shadow.attributes[name] = Tag((PHI, site, control, before, decided))
 
 
-def load_cell(site: int, control: Control, cell: str, value: Any, tag: MaybeTag) -> Pair:
+def load_cell(site: int, control: Control, cell: str, value: object, tag: MaybeTag) -> Pair:
     """A variable that more than one function sets."""
     return value, Tag((LOAD, site, control, tag, RUN.time, ("cell", cell), None))
 
 
-def store_cell(site: int, control: Control, given: Pair) -> Pair:
+def store_cell(site: int, control: Control, new_value: Pair) -> Pair:
     """What such a variable is set to."""
     RUN.time += 1
-    return given[0], Tag((STORE, site, control, given[1], RUN.time))
+    return new_value[0], Tag((STORE, site, control, new_value[1], RUN.time))
