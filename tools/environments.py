@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VENVS = ROOT / ".venvs"
@@ -204,11 +205,12 @@ def digest() -> str:
     return total.hexdigest()
 
 
-def read_stamp(stamp: Path) -> dict[str, object]:
+def read_stamp(stamp: Path) -> dict[str, Any]:
     try:
-        return json.loads(stamp.read_text())
+        stamp_fields: dict[str, Any] = json.loads(stamp.read_text())
     except (OSError, ValueError):
         return {}
+    return stamp_fields
 
 
 def make(interpreter: Interpreter) -> None:

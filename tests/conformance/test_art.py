@@ -9,7 +9,7 @@ import pytest
 
 from whence.model.call import find_mark
 from whence.search.four_sets import four_sets
-from whence.slicing.art import Art, ancestors, parent, parse_pattern, pat_nodes
+from whence.slicing.art import Application, Art, ancestors, parent, parse_pattern, pat_nodes
 from whence.slicing.art_file import decode_art, read_art
 from whence.slicing.art_provenance import ArtProvenance
 from whence.slicing.art_slice import chop, collect, execution_tree_slice
@@ -229,8 +229,9 @@ def test_the_pattern_of_a_mark_finds_the_same_node(
     steps = data("art_slicing.json")["session_fig4"]
     mark = next(each for each in steps if each["node"] == node)["mark"]
     redex = program.nodes[session.art_tree.art_node[node]]
-    place = redex.right if mark["side"] == "argument" else session.art_tree.art_node[node]
-    assert pat_nodes(program, parse_pattern(mark["pattern"]), place) == {mark["criterion"][1]}
+    assert isinstance(redex, Application)
+    root = redex.right if mark["side"] == "argument" else session.art_tree.art_node[node]
+    assert pat_nodes(program, parse_pattern(mark["pattern"]), root) == {mark["criterion"][1]}
 
 
 def test_the_chains_of_the_printed_subterm_session_come_out(session: ArtProvenance) -> None:
@@ -265,10 +266,13 @@ def test_the_origin_of_1_in_3_minus_1_is_decr() -> None:
     expected = data("art_sum2.json")["expected"]["origin_of_1_in_3_minus_1"]
     provenance = ArtProvenance(execution_tree(read_art(DATA / "art_sum2.json"), primitives=True))
     tree = provenance.art_tree
-    marked_call = tree.call_id[parent(expected["marked_node"]) + "t"]
+    caller = parent(expected["marked_node"])
+    assert caller is not None
+    marked_call = tree.call_id[caller + "t"]
     part = marked(provenance, marked_call, "arg2")
     assert provenance.criterion(marked_call, part) == ("t", expected["marked_node"])
     origin = provenance.origin(marked_call, part)
+    assert origin.node is not None
     assert tree.art_node[origin.node] == expected["parent"]
     assert tree.tree.call(tree.tree.position(origin.node)).equation() == expected["equation"]
 

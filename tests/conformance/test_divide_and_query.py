@@ -14,10 +14,10 @@ from whence.ports import Choice, Expansion, Judged
 from whence.search.middleweight import Middleweight
 from whence.search.registry import STRATEGIES
 from whence.search.space import SearchSpace
-from whence.session.engine import step
+from whence.session.engine import expansion, step
 from whence.session.events import Answered, Ask, Expand
 from whence.session.state import Facts, Options, State
-from whence.testing.answerer import expansion, run
+from whence.testing.answerer import run
 from whence.testing.trees import partly_implicit, tree_from_parents
 
 OPTIMAL = load("optimal_divide_and_query")
@@ -87,7 +87,7 @@ def questions_per_fault(tree: Any, strategy: str) -> list[int]:
             ),
         )
         went = run(state, judge_by(sorted(wrong)))
-        assert went.outcome.diagnosis.node == tree.id(fault)
+        assert went.diagnosis.node == tree.id(fault)
         counts.append(len(went.asked))
     return counts
 

@@ -85,7 +85,8 @@ def test_example_3_one_question_with_compression_and_the_single_rule_stop(strate
         went = session(tree, strategy, wrong, switches, ask_top=False)
         assert went.nodes() == [leaf]
         assert len(went.asked) == example["expected"]["questions"]
-        node = went.outcome.diagnosis.node
+        node = went.diagnosis.node
+        assert node is not None
         assert tree.rules[tree.columns.rule[tree.position(node)]].name == rule
 
 
@@ -220,7 +221,7 @@ def test_example_7_hat_delta_asks_the_chain_bottom_up(member: dict[str, Any]) ->
     assert len(tree.columns) == member["n"]
     went = session(tree, "hat-delta-yes", [1], ask_top=False)
     assert len(went.asked) == member["questions"]
-    assert went.outcome.diagnosis.node == 1
+    assert went.diagnosis.node == 1
 
 
 def test_example_7_asks_the_papers_questions() -> None:
@@ -242,7 +243,7 @@ def test_top_down_zooming_prefers_recursive_calls() -> None:
     for strategy, key in (("top-down-zooming", "zooming"), ("top-down", "top_down")):
         went = session(tree, strategy, example["wrong"])
         assert asked(went) == expected(example[key])
-        assert went.outcome.diagnosis.node == example["buggy"]
+        assert went.diagnosis.node == example["buggy"]
 
 
 def test_exception_zooming_prefers_calls_that_raised() -> None:
@@ -250,7 +251,7 @@ def test_exception_zooming_prefers_calls_that_raised() -> None:
     tree = paper_tree(example["tree"], raised=example["raised"], distinct=True)
     went = session(tree, "exception-zooming", example["wrong"])
     assert asked(went) == expected(example["sequence"])
-    assert went.outcome.diagnosis.node == example["buggy"]
+    assert went.diagnosis.node == example["buggy"]
 
 
 def test_heaviest_first_asks_fewer_children_on_average() -> None:
@@ -298,7 +299,7 @@ def test_the_combination_asks_the_derived_questions(strategy: str, key: str) -> 
     went = session(paper_tree(sqrtest["nodes"]), strategy, sqrtest["wrong_nodes"])
     wanted = COMBINATION["expected"][key]
     assert asked(went) == expected(wanted["sequence"])
-    assert went.outcome.diagnosis.node == wanted["buggy"]
+    assert went.diagnosis.node == wanted["buggy"]
 
 
 def test_the_components_score_as_in_the_data() -> None:

@@ -31,7 +31,8 @@ UNMARKED = [
 
 
 def strategy_name(item: dict[str, Any]) -> str:
-    return NAMES.get(item["strategy"], item["strategy"].replace("_", "-"))
+    name: str = item["strategy"]
+    return NAMES.get(name, name.replace("_", "-"))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_a_strategy_asks_the_papers_questions(item: dict[str, Any], tree: Any) -
     went = session(tree, strategy_name(item), WRONG)
     assert asked(went) == expected(item["sequence"])
     assert len(went.asked) == item["questions"]
-    assert went.outcome.diagnosis.node == item["buggy"]
+    assert went.diagnosis.node == item["buggy"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_strategy_with_a_switch_asks_the_derived_questions(
     went = session(tree, strategy_name(item), WRONG, SWITCHED[switch])
     assert asked(went) == expected(sequence)
     assert len(went.asked) == wanted["questions"]
-    assert went.outcome.diagnosis.node == item["buggy"]
+    assert went.diagnosis.node == item["buggy"]
 
 
 def test_equal_equations_are_those_of_the_notes(tree: Any) -> None:

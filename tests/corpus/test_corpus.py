@@ -15,7 +15,9 @@ from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.model.diagnosis import Status
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Oracle
 from whence.session.events import Answered, Ask, Found
+from whence.ports import Oracle
 from whence.session.state import State
 
 BUGS = [
@@ -91,7 +93,8 @@ def test_what_the_code_declares_answers_and_spares_questions(name: str, tmp_path
     contracts = contract_oracle_for(tree)
     assert contracts is not None
     asked = []
-    for oracles in ([], [contracts, TypeHintOracle(tree)]):
+    declared: list[Oracle] = [contracts, TypeHintOracle(tree)]
+    for oracles in ([], declared):
         debugging = SessionDriver(State(tree), oracles)
         symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
         outcome = debugging.start([Answered((symptom,))])

@@ -169,8 +169,8 @@ def test_true_values_make_the_output_right_and_what_was_given_does_not(bug: Bug,
     # What it gave, in another object, is as wrong as it was.
     node = next(iter(said.values))
     gave = buggy.call(buggy.position(node)).outcome
-    text = typed(gave.value) if gave.kind is OutcomeKind.RETURNED else None
-    if text is not None:
-        same = said.reruns.tried({node: text})
+    gave_text = typed(gave.value) if gave.kind is OutcomeKind.RETURNED else None
+    if gave_text is not None:
+        same = said.reruns.tried({node: gave_text})
         assert same.helps is False
         assert same.lines == ()

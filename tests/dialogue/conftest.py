@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from papers import load, paper_tree
 
 from whence.model.call import (
     Binding,
@@ -25,29 +26,16 @@ from whence.model.call import (
 )
 from whence.model.origin import Influence, Origin
 from whence.model.value import Value
-from whence.ports import Provenance
+from whence.ports import Provenance, Tree
 from whence.tree.codec import decode_value
 from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 Subject = tuple[ColumnTree, Provenance | None]
-PAPERS = Path(__file__).parents[1] / "conformance" / "papers.py"
-
-
-def _papers() -> ModuleType:
-    name = "whence_tests_papers"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, PAPERS)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 def sqrtest() -> Subject:
     """The tree of Silva 2006; sum2 is at fault."""
-    papers = _papers()
-    return papers.paper_tree(papers.load("tree_sqrtest")["nodes"]), None
+    return paper_tree(load("tree_sqrtest")["nodes"]), None
 
 
 def value(item: Any) -> Value:
@@ -106,6 +94,9 @@ class KnownOrigins:
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         return None
+
+    def with_tree(self, tree: Tree) -> KnownOrigins:
+        return self
 
 
 INVOICE = """\

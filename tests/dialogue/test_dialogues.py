@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ HERE = Path(__file__).parent
 DIALOGUES = sorted(path.parent.name for path in HERE.glob("*/setup.json"))
 
 
-def transcript(folder: Path, subjects: dict[str, Callable]) -> str:
+def transcript(folder: Path, subjects: dict[str, Callable[..., Any]]) -> str:
     setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
     name = setup["tree"]
     if name in subjects:
@@ -46,7 +47,7 @@ def transcript(folder: Path, subjects: dict[str, Callable]) -> str:
 
 
 @pytest.mark.parametrize("name", DIALOGUES)
-def test_the_dialogue_reads_as_it_did(name: str, subjects: dict[str, Callable]) -> None:
+def test_the_dialogue_reads_as_it_did(name: str, subjects: dict[str, Callable[..., Any]]) -> None:
     folder = HERE / name
     found = transcript(folder, subjects)
     expected = folder / "transcript.txt"

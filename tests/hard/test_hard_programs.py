@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hard_programs import PROGRAMS
 from recorded import environment
 
 from whence.cli.main import main
@@ -17,13 +17,6 @@ from whence.langs.python.record.choose import NATIVE, candidates
 
 if not any(each.name == NATIVE and each.can_be_used for each in candidates()):
     pytest.skip("the recorder in C knows what is printed", allow_module_level=True)
-
-_found = importlib.util.spec_from_file_location("programs", Path(__file__).with_name("programs.py"))
-assert _found is not None
-assert _found.loader is not None
-programs = sys.modules["programs"] = importlib.util.module_from_spec(_found)
-_found.loader.exec_module(programs)
-PROGRAMS = programs.PROGRAMS
 
 # Who is silent about the function at fault: that is asked of a person.
 ORACLE = """

@@ -8,6 +8,7 @@ an answer of that clause.
 
 import random
 import re
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def random_program(numbers: random.Random) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _goal(numbers: random.Random, part: str, known: int, fresh: "count[str]") -> str:
+def _goal(numbers: random.Random, part: str, known: int, fresh: Iterator[str]) -> str:
     one, two = next(fresh), next(fresh)
     ways = [
         f"{part} = k({one}, X)",

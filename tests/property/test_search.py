@@ -94,7 +94,7 @@ def test_every_strategy_names_the_faulty_call_of_an_implicit_tree(
     state = State(hidden, options=Options(held=held), facts=Facts(strategy=strategy))
     went = run(state, one_fault(tree, fault))
     assert isinstance(went.outcome, Found)
-    assert went.outcome.diagnosis.node == fault
+    assert went.diagnosis.node == fault
 
 
 class AnyPrior:
@@ -121,7 +121,7 @@ def test_whatever_is_said_beforehand_the_faulty_call_is_found(
     hidden = partly_implicit(tree, levels)
     went = run(State(hidden, prior=AnyPrior(seed), facts=facts), one_fault(tree, fault))
     assert isinstance(went.outcome, Found)
-    assert went.outcome.diagnosis.node == fault
+    assert went.diagnosis.node == fault
     assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
 
 
@@ -155,8 +155,9 @@ def test_no_strategy_blames_a_call_that_is_not_at_fault(
     if isinstance(went.outcome, Revise):
         assert int(tree.columns.function[went.outcome.later.node]) in numbers
         return
-    diagnosis = went.outcome.diagnosis
+    diagnosis = went.diagnosis
     if diagnosis.status is Status.FOUND:
+        assert diagnosis.node is not None
         group = diagnosis.group or (diagnosis.node,)
         if not diagnosis.group:
             assert meaning.is_at_fault(tree, diagnosis.node, numbers)
@@ -201,12 +202,13 @@ def test_open_questions_leave_candidates_that_hold_the_fault(
         return replace(answer, verdict=Verdict.UNKNOWN) if question.node in unknown else answer
 
     went = run(State(tree, facts=Facts(strategy=strategy)), judge)
-    diagnosis = went.outcome.diagnosis
+    diagnosis = went.diagnosis
     if diagnosis.status is Status.FOUND:
         assert diagnosis.node == fault
     else:
         assert diagnosis.status is Status.CANDIDATES
         assert fault in diagnosis.candidates
+        assert went.state is not None
         assert set(diagnosis.candidates) <= unknown | {fault, went.state.space().top}
     counts = {node: went.nodes().count(node) for node in went.nodes()}
     assert all(count <= 1 + (node in unknown) for node, count in counts.items())
@@ -232,8 +234,9 @@ def test_any_interleaving_of_answers_strategies_switches_and_undo_stays_sound(
         elif act < 0.5 and state.future:
             event = Redone()
         elif act < 0.55:
+            # Without a question: a person may judge any call of a listing.
             anywhere = seed.randrange(len(tree.columns))
-            event = Answered((meaning(_Asked(anywhere)),))
+            event = Answered((Answer(anywhere, meaning.verdicts[anywhere]),))
         elif isinstance(outcome, Ask):
             event = Answered((meaning(outcome.question),))
         else:
@@ -243,13 +246,6 @@ def test_any_interleaving_of_answers_strategies_switches_and_undo_stays_sound(
         state, outcome = step(state, Answered((meaning(outcome.question),)))
     assert isinstance(outcome, Found)
     assert outcome.diagnosis.node == fault
-
-
-class _Asked:
-    """A question nobody asked: a person may judge any call of a listing."""
-
-    def __init__(self, node: int) -> None:
-        self.node = node
 
 
 @given(tree=trees(repeated=True), seed=st.randoms(), switches=SWITCHES)
@@ -384,7 +380,7 @@ def test_marks_never_lose_the_fault(
     provenance: Any = RandomOrigins(tree, fault, seed)
     went = run(State(tree, provenance, facts=Facts(strategy=strategy)), judge)
     assert isinstance(went.outcome, Found)
-    diagnosis = went.outcome.diagnosis
+    diagnosis = went.diagnosis
     if diagnosis.status is Status.FOUND:
         assert diagnosis.node == fault
     else:

@@ -49,7 +49,7 @@ from whence.session.events import (
     TrustWithdrawn,
     Undone,
 )
-from whence.session.log_entries import LogEntry, decode, encode
+from whence.session.log_entries import InsideCall, LogEntry, decode, encode
 from whence.session.reaction import react
 from whence.session.state import Options, SpaceCache, State, trusted_functions
 from whence.testing.meanings import Meaning
@@ -176,6 +176,7 @@ class AnySession(RuleBasedStateMachine):
     @precondition(lambda self: isinstance(self.outcome, Ask))
     @rule(said=st.sampled_from(["the truth", "a mark", "nothing"]))
     def answer(self, said: str) -> None:
+        assert isinstance(self.outcome, Ask)
         node = self.outcome.question.node
         verdict = self.truth.verdicts[node] if said != "nothing" else Verdict.UNKNOWN
         mark = MARKS.get(verdict) if said == "a mark" else None
@@ -278,6 +279,7 @@ class AnySession(RuleBasedStateMachine):
         for entry in self.entries:
             same = decode(json.loads(json.dumps(encode(entry))))
             assert same == entry, "a log gives back what was written"
+            assert not isinstance(same, InsideCall)
             state = apply(state, expansion(state, same) if isinstance(same, Expand) else same)
         outcome = react(state)
         while isinstance(outcome, Expand):

@@ -1,5 +1,7 @@
 """Laws of the terminal interface: nothing that is typed can break it, and nothing is lost."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -30,6 +32,7 @@ from whence.model.origin import Influence, Origin
 from whence.model.question import Question
 from whence.model.value import FULL, Kind, Limits, Value, show
 from whence.model.verdict import Verdict
+from whence.ports import Tree
 from whence.report.changes import changes
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
@@ -137,6 +140,9 @@ class SomeOrigins:
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         return Influence(frozenset(self._nodes), complete=False) if part.is_input else None
+
+    def with_tree(self, tree: Tree) -> SomeOrigins:
+        return self
 
 
 class Moody:

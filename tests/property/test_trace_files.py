@@ -190,7 +190,9 @@ def test_equal_equations_are_those_of_equal_calls(folder, numbers, steps):
 needs_c = pytest.mark.skipif(not HAS_NATIVE, reason="whence was built without a compiler")
 
 
-def scanned(scanner: TraceScanner, pages: list[bytes], comparable: bool) -> dict[str, list] | None:
+def scanned(
+    scanner: TraceScanner, pages: list[bytes], comparable: bool
+) -> dict[str, list[int]] | None:
     try:
         for number, page in enumerate(pages):
             scanner.feed(number, page)
@@ -240,7 +242,7 @@ def test_both_scanners_refuse_the_same_bytes(payload):
 @needs_c
 @given(st.binary(max_size=100), st.integers(0, 300))
 def test_both_unpack_lz4_alike(block, length):
-    results = []
+    results: list[bytes | None] = []
     for unpack in (f.decode_page, decode_page):
         try:
             results.append(unpack(f.LZ4, block, length))

@@ -144,7 +144,7 @@ PROGRAM = _Program({})
 def said_of(value: r.Recipe, annotation: str) -> bool | None:
     expression = ast.parse(annotation, mode="eval").body
     allowed = AnnotationReader(PROGRAM).allowed(expression, AnnotationScope(MODULE))
-    return fits(value, allowed, PROGRAM, {}.get)
+    return fits(value, allowed, PROGRAM, dict[int, r.Recipe]().get)
 
 
 @settings(max_examples=600)

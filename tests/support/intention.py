@@ -35,6 +35,7 @@ import signal
 import sys
 import types
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -122,10 +123,13 @@ class Dump:
         held: list[Any] = []
         if isinstance(value, dict):
             # One that keeps an order of its own has it from its own method.
-            base = OrderedDict if isinstance(value, OrderedDict) else dict
-            held = [[self.of(k), self.of(v)] for k, v in base.items(value)]
+            pairs = (
+                OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+            )
+            held = [[self.of(k), self.of(v)] for k, v in pairs]
         elif isinstance(value, list | deque):
-            held = [self.of(each) for each in kind.__mro__[-2].__iter__(value)]
+            items = list.__iter__(value) if isinstance(value, list) else deque.__iter__(value)
+            held = [self.of(item) for item in items]
         elif isinstance(value, set):
             held = sorted((self.of(each) for each in set.__iter__(value)), key=json.dumps)
         elif isinstance(value, tuple | int | float | str):
@@ -259,7 +263,7 @@ class Intention:
         monitoring = sys.monitoring
         monitoring.use_tool_id(TOOL, "intention")
         events = monitoring.events
-        callbacks = {
+        callbacks: dict[int, Callable[..., object]] = {
             events.PY_START: self.on_start, events.PY_RESUME: self.on_resume,
             events.PY_THROW: self.on_throw, events.PY_YIELD: self.on_yield,
             events.PY_RETURN: self.on_return, events.PY_UNWIND: self.on_unwind,
@@ -456,7 +460,7 @@ def main() -> None:
     intention = Intention(spec)
     builtins.__dict__[SWITCH] = spec["repaired"]
     builtins.__dict__["__replaced__"], builtins.__dict__["__repaired__"] = replaced, repaired
-    out, result = sys.stdout, {}
+    out = sys.stdout
     sys.argv = [spec["script"], *spec["argv"]]
     sys.path[0] = str(script.parent)
     sys.stdin, sys.stdout = io.StringIO(spec["stdin"]), intention.out
@@ -468,9 +472,10 @@ def main() -> None:
     with contextlib.suppress(BaseException):  # how it ends is what is looked at
         exec(code, vars(module))
     intention.finish()
-    result["verdicts"], result["wrong"] = intention.verdicts, intention.wrong
-    result["given"] = intention.given
-    result["counts"] = dict(intention.counts)
+    result = {
+        "verdicts": intention.verdicts, "wrong": intention.wrong,
+        "given": intention.given, "counts": intention.counts,
+    }  # fmt: skip
     sys.stdout = out
     json.dump(result, out)
 

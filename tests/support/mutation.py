@@ -120,8 +120,8 @@ def _changes(node: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         yield "operator", ast.BinOp(node.left, _OPERATORS[type(node.op)](), node.right)
     elif isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield "and/or", ast.BoolOp(other, node.values)
+        operator = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "and/or", ast.BoolOp(operator, node.values)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "missing not", node.operand
     elif isinstance(node, ast.Constant) and type(node.value) is int:

@@ -131,7 +131,8 @@ def shown(value: Any, depth: int = 0) -> Any:
     if hasattr(value, "__dict__"):
         held = {name: shown(each, depth + 1) for name, each in vars(value).items()}
         return [type(value).__name__, held]
-    if type(value).__repr__ is object.__repr__ or callable(value) or hasattr(value, "__next__"):
+    has_plain_repr = getattr(type(value), "__repr__") is object.__repr__  # noqa: B009
+    if has_plain_repr or callable(value) or hasattr(value, "__next__"):
         return type(value).__name__
     return repr(value)
 

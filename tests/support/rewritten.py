@@ -41,7 +41,7 @@ def main() -> None:
                 RUN.reset()
             super().startTest(test)
 
-    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)  # type: ignore[arg-type]
     program = unittest.main(
         module=None, argv=["unittest", *sys.argv[2:]], testRunner=runner, exit=False,
         testLoader=Loader(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.app.session_driver import SessionDriver
+from whence.langs.python.oracles.contracts import ContractOracle
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle
 from whence.langs.python.oracles.reference_runs import record_run
 from whence.langs.python.oracles.worker_process import ProgramVersion
@@ -36,12 +37,12 @@ class Judged:
     why: str
 
 
-def judged(tree: ColumnTree, oracle: ReferenceOracle) -> list[Judged]:
+def judged(tree: ColumnTree, oracle: ContractOracle | ReferenceOracle) -> list[Judged]:
     """All calls."""
     return [asked_of(tree, oracle, position) for position in range(len(tree.columns))]
 
 
-def asked_of(tree: ColumnTree, oracle: ReferenceOracle, position: int) -> Judged:
+def asked_of(tree: ColumnTree, oracle: ContractOracle | ReferenceOracle, position: int) -> Judged:
     """One call."""
     call = tree.call(position)
     said = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))

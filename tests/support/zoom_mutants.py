@@ -104,7 +104,7 @@ def _first_wrong(bug: MutantBug) -> Intended | None:
         followed = _followed(bug, nth)
         if followed is None:
             return None
-        if not followed.zoomed.told.is_cut:
+        if not followed.zoomed.log.is_cut:
             intended = Intended(followed, repaired, bug.function)
             if intended.is_wrong():
                 return intended
@@ -128,7 +128,7 @@ def _followed(bug: MutantBug, nth: int) -> Followed | None:
     with _in_place(bug, one.watch) as modules:
         with contextlib.suppress(BaseException):
             runpy.run_path(str(bug.folder / "driver.py"), run_name="__main__")
-        namespace = next(
+        namespace: dict[str, Any] = next(
             (vars(each) for each in modules() if getattr(each, "__file__", "") == str(path)), {}
         )
     return one.followed(dict(namespace))

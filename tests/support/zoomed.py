@@ -457,7 +457,7 @@ class _Ends(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.stmt:
         return self._loop(node)
 
-    def _loop(self, node: Any) -> Any:
+    def _loop(self, node: ast.For | ast.While) -> ast.stmt:
         self._loops += 1
         node.body = [self.visit(each) for each in node.body]
         self._loops -= 1
@@ -493,6 +493,8 @@ def _piece(body: FunctionBody, segment: Segment, names: list[str], is_async: boo
         if segment.kind is SegmentKind.ROUNDS and isinstance(node, ast.For):
             parts[0].iter = ast.Name("__items", ast.Load())  # type: ignore[attr-defined]
     text = f"{'async ' * is_async}def __piece({', '.join(['__out', '__items', *names])}): pass"
-    made: Any = ast.parse(text)
-    made.body[0].body = [*parts, _end("")]
-    return ast.fix_missing_locations(made)
+    module = ast.parse(text)
+    [function] = module.body
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    function.body = [*parts, _end("")]
+    return ast.fix_missing_locations(module)

@@ -26,7 +26,7 @@ def test_a_tree_that_was_never_installed_has_a_version_too(monkeypatch: pytest.M
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = whence.nonsense
+        _ = whence.nonsense  # type: ignore[attr-defined]  # that is the point
 
 
 def test_importing_whence_does_not_load_what_only_the_version_needs() -> None:

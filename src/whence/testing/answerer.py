@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.verdict import Answer
 from whence.session.engine import expansion, step
@@ -32,6 +33,12 @@ class Transcript:
     expanded: list[int] = field(default_factory=list)
     outcome: Outcome | None = None
     state: State | None = None
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """What the session found; fails unless it ended in a diagnosis."""
+        assert isinstance(self.outcome, Found | Exhausted)
+        return self.outcome.diagnosis
 
     def nodes(self) -> list[int]:
         """The calls that were asked about."""

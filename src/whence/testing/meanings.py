@@ -7,7 +7,7 @@ or arbitrary: sound debugging must never blame a call that the meaning acquits, 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.model.question import Question
@@ -25,7 +25,7 @@ class Meaning:
         """What the all-knowing person answers."""
         return Answer(question.node, self.verdicts[question.node])
 
-    def is_at_fault(self, tree: Tree, node: int, trusted: Sequence[int] = ()) -> bool:
+    def is_at_fault(self, tree: Tree, node: int, trusted: Collection[int] = ()) -> bool:
         """Whether a call is wrong while all that it leads to is right or inadmissible.
 
         `trusted` holds function numbers, which are looked through.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from whence.session import log_entries
 from whence.session.events import (
     Answered,
     Ask,
+    Event,
     Found,
     OracleTurned,
     Redone,
@@ -46,7 +48,7 @@ class Knows:
     def __init__(self, *nodes: int, name: str = "oracle") -> None:
         self.nodes, self.name, self.asked = nodes, name, 0
 
-    def judge(self, question: Question) -> Verdict | None:
+    def judge(self, question: Question) -> Verdict | Judgement | None:
         self.asked += 1
         meaning = one_fault(TREE, FAULT)
         return meaning.verdicts[question.node] if question.node in self.nodes else None
@@ -124,7 +126,11 @@ def test_an_answer_that_is_refused_does_not_count() -> None:
 
 def test_wishes_of_the_command_line_hold_from_the_start_and_once(tmp_path: Path) -> None:
     trust = Trust(TrustScope.FUNCTION, "made.f1")
-    wishes = [StrategyChosen("top-down"), SwitchTurned("compression", True), TrustGiven(trust)]
+    wishes: list[Event] = [
+        StrategyChosen("top-down"),
+        SwitchTurned("compression", True),
+        TrustGiven(trust),
+    ]
     path = tmp_path / "session.jsonl"
     for _ in range(2):
         log = SessionLog(path, TREE, "tree", log_entries)
@@ -197,7 +203,9 @@ class Explains(Knows):
 
     def judge(self, question: Question) -> Judgement | None:
         verdict = super().judge(question)
-        return None if verdict is None else Judgement(verdict, "it is known", expected="3")
+        if not isinstance(verdict, Verdict):
+            return None
+        return Judgement(verdict, "it is known", expected="3")
 
 
 def test_an_oracle_may_say_why_and_what_it_should_be() -> None:
@@ -375,6 +383,7 @@ class Follows:
     """Reruns that learn where parts came from; the first run may be stopped by the person."""
 
     command = "python program.py"
+    how = "from the start"
 
     def __init__(self, stopped: bool = False, is_harmless: bool = False) -> None:
         self.stopped, self.is_harmless = stopped, is_harmless
@@ -395,13 +404,16 @@ class Follows:
     def whole(self, node: int) -> Any: ...
     def lines(self, node: int) -> Any: ...
     def lines_alone(self, node: int) -> Any: ...
+    def tried(self, expected: Mapping[int, str]) -> Any: ...
+    def debug(self, node: int, *, at_end: bool = False) -> None: ...
 
 
 MARKED = Answered((Answer(0, Verdict.WRONG, Mark("result")),))
 
 
 def test_a_marked_part_is_followed_when_the_program_may_be_run_again() -> None:
-    for allowed in ({"may_run": True}, {"follows_unasked": True}):
+    permissions: list[dict[str, Any]] = [{"may_run": True}, {"follows_unasked": True}]
+    for allowed in permissions:
         reruns = Follows()
         debugging = SessionDriver(top_down(), reruns=reruns, **allowed)
         debugging.start()
@@ -430,7 +442,8 @@ def test_a_run_that_changes_nothing_is_made_for_a_mark_unless_all_are_forbidden(
 
 
 def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> None:
-    for allowed in ({"follows_unasked": True}, {"may_run": True}):
+    permissions: list[dict[str, Any]] = [{"follows_unasked": True}, {"may_run": True}]
+    for allowed in permissions:
         reruns = Follows()
         debugging = SessionDriver(top_down(), reruns=reruns, **allowed)
         debugging.start([Answered((replace(MARKED.answers[0], by=SYMPTOM),))])
@@ -453,7 +466,7 @@ def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path
     )
     first.start()
     first.send(MARKED)
-    assert first.log is not None
+    assert isinstance(first.log, SessionLog)
     first.log.close()
     for may_run in (False, True):
         reruns, said = Follows(), list[str]()

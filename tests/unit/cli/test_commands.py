@@ -66,7 +66,9 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     answers = tmp_path / "answers.txt"
     answers.write_text("n\nn\ny\nn\ny\ny\nn\ny\nn\ny\nn\ny\n")
     out = tmp_path / "report.json"
-    code = debug(SQRTEST, "-s", "top-down", "--answers", answers, "--format", "json", "-o", out)
+    code = debug(
+        SQRTEST, "-s", "top-down", "--answers", str(answers), "--format", "json", "-o", out
+    )
     assert code == 0
     report = json.loads(out.read_text())
     assert set(report) == {
@@ -93,7 +95,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
 def test_answers_that_run_out_leave_it_undetermined(tmp_path: Path, capsys: Any) -> None:
     answers = tmp_path / "answers.txt"
     answers.write_text("y\n")
-    assert debug(SQRTEST, "--answers", answers, "--format", "json") == 1
+    assert debug(SQRTEST, "--answers", str(answers), "--format", "json") == 1
     captured = capsys.readouterr()
     report = json.loads(captured.out)
     assert report["status"] == "undetermined"
@@ -104,7 +106,7 @@ def test_answers_that_run_out_leave_it_undetermined(tmp_path: Path, capsys: Any)
 def test_skipped_questions_leave_candidates(tmp_path: Path, capsys: Any) -> None:
     answers = tmp_path / "answers.txt"
     answers.write_text("?\n" * 200)
-    assert debug(SQRTEST, "--answers", answers, "--format", "json") == 1
+    assert debug(SQRTEST, "--answers", str(answers), "--format", "json") == 1
     report = json.loads(capsys.readouterr().out)
     assert report["status"] == "candidates"
     assert {item["call"] for item in report["candidates"]} == set(range(1, 28))
@@ -121,7 +123,15 @@ def test_an_oracle_that_does_not_know_leaves_it_to_the_person(tmp_path: Path, ca
     answers = tmp_path / "answers.txt"
     answers.write_text("n\n" * 5)
     code = debug(
-        SQRTEST, "--oracle", knows_some, "--answers", answers, "-s", "single", "--format", "json"
+        SQRTEST,
+        "--oracle",
+        knows_some,
+        "--answers",
+        str(answers),
+        "-s",
+        "single",
+        "--format",
+        "json",
     )
     report = json.loads(capsys.readouterr().out)
     assert code == 0
@@ -202,7 +212,7 @@ def test_a_session_is_kept_where_it_is_told_and_gone_on_with(tmp_path: Path, cap
     answers.write_text("y\nn\n")
     assert debug(SQRTEST, "--session", session, "--answers", answers) == 1
     answers.write_text("n\ny\nn\ny\n")
-    code = debug(SQRTEST, "--session", session, "--answers", answers, "--format", "json")
+    code = debug(SQRTEST, "--session", session, "--answers", str(answers), "--format", "json")
     report = json.loads(capsys.readouterr().out.split("\n{\n", 1)[-1].join(["{\n", ""]))
     assert code == 0
     assert len(report["answers"]) == 6
@@ -231,7 +241,7 @@ def test_a_converted_trail_keeps_its_origins(tmp_path: Path, capsys: Any) -> Non
     assert main(["convert", str(ART), "-o", str(tree)]) == 0
     answers = tmp_path / "answers.txt"
     answers.write_text("n\nn\ni arg1[2]\ny\nn\nn result[1]\nn\ny\n")
-    arguments = ["-s", "subterm-tracking", "--answers", answers, "--format", "json"]
+    arguments = ["-s", "subterm-tracking", "--answers", str(answers), "--format", "json"]
     assert debug(tree, *arguments) == 0
     report = json.loads(capsys.readouterr().out)
     assert [answer["node"] for answer in report["answers"]] == [1, 2, 3, 17, 16, 20, 23, 24]
@@ -267,7 +277,7 @@ def test_the_oracle_in_the_manual_works(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "spec.py").write_text(code)
     answers = tmp_path / "answers.txt"
     answers.write_text("y\n" * 50)
-    arguments = ["--oracle", "python:spec:judge", "--answers", answers, "--format", "json"]
+    arguments = ["--oracle", "python:spec:judge", "--answers", str(answers), "--format", "json"]
     debug(SQRTEST, "-s", "single", *arguments)
     report = json.loads(capsys.readouterr().out)
     judged = {answer["node"] for answer in report["answers"] if answer["by"] != "person"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import sysconfig
 from typing import Any
 
 import pytest
@@ -109,7 +110,7 @@ def test_a_backend_that_is_wanted_and_cannot_be_had_is_refused(
 
 
 def test_a_free_threaded_python_is_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose.sysconfig, "get_config_var", lambda name: 1)
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1)
     for candidate in choose.candidates():
         assert "free-threaded" in candidate.why_not()
 
@@ -118,6 +119,6 @@ def test_another_interpreter_is_refused_with_a_reason(monkeypatch: pytest.Monkey
     class Other:
         name = "pypy"
 
-    monkeypatch.setattr(choose.sys, "implementation", Other)
+    monkeypatch.setattr(sys, "implementation", Other)
     for candidate in choose.candidates():
         assert candidate.why_not() == "this is pypy; whence records CPython only"

@@ -8,8 +8,8 @@ from whence.tree.codec import decode_value
 
 
 def found(before: Any, after: Any) -> list[str]:
-    both = [None if each is None else decode_value(each) for each in (before, after)]
-    return ["".join(change.steps) for change in changes(*both)]
+    old, new = (None if value is None else decode_value(value) for value in (before, after))
+    return ["".join(change.steps) for change in changes(old, new)]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,9 @@ def found(before: Any, after: Any) -> list[str]:
         ({"dict": [["'a'", 1]]}, {"dict": [["'a'", 2], ["'b'", 1]]}, ["['a']", "['b']"]),
     ],
 )
-def test_the_smallest_parts_that_differ_are_found(before: Any, after: Any, paths: list) -> None:
+def test_the_smallest_parts_that_differ_are_found(
+    before: Any, after: Any, paths: list[str]
+) -> None:
     assert found(before, after) == paths
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -167,7 +166,12 @@ def test_variables_of_a_comprehension_are_not_taken_for_others(run: Run) -> None
 
 
 def test_what_a_run_worked_out_comes_before_what_was_recorded(run: Run) -> None:
-    tell = partial(primitive, run.state, sources=run.sources)
+
+    def tell(node: int, learned: WorkedOut = WorkedOut()) -> Primitive:  # noqa: B008
+        result = primitive(run.state, node, run.sources, learned)
+        assert result is not None
+        return result
+
     node = run.node("local")
     assert not tell(node).is_whole
     with_variable = tell(node, learned=WorkedOut({"half": atom("1")}))

@@ -24,7 +24,7 @@ from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
 from whence.report.regression_test import RegressionTest, regression_test, write_test
 from whence.session.state import Facts, State
-from whence.tree.column_tree import Node, tree_of
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 from whence.tree.readable_call import readable_call
 
 
@@ -374,6 +374,7 @@ def record(folder: Path, *command: str) -> Tree:
 
 
 def writer_for(tree: Tree) -> PythonTestWriter:
+    assert isinstance(tree, ColumnTree)
     recording = recording_summary(tree)
     assert recording is not None
     return PythonTestWriter(source_files(recording), tuple(recording.header.command))

@@ -15,9 +15,9 @@ def marked(position: int, *slices: set[int], complete: bool = False) -> Judged:
 def test_slices_of_several_marks_are_intersected_width_by_width() -> None:
     slices = MarkSlices()
     slices.restart([marked(0, {1, 2}, {1, 2, 3}), marked(1, {2, 4}), Judged(2, Verdict.RIGHT)])
-    assert slices.current(None) == {2}
+    assert slices.current(None) == frozenset({2})
     slices.widen()
-    assert slices.current(None) == {2}
+    assert slices.current(None) == frozenset({2})
     slices.widen()
     assert slices.current(None) is None
 
@@ -26,13 +26,13 @@ def test_the_explanation_of_the_top_comes_last() -> None:
     slices = MarkSlices()
     slices.restart([marked(0, {1})])
     slices.widen()
-    assert slices.current(frozenset({5})) == {5}
+    assert slices.current(frozenset({5})) == frozenset({5})
     slices.widen()
     assert slices.current(frozenset({5})) is None
 
 
 def test_only_a_complete_slice_explains_the_top() -> None:
     history = [marked(0, {1}, {1, 2}, complete=True), marked(3, {4})]
-    assert explanation_of(0, history) == {1, 2}
+    assert explanation_of(0, history) == frozenset({1, 2})
     assert explanation_of(3, history) is None
     assert explanation_of(2, history) is None

@@ -456,7 +456,7 @@ def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path)
     first.start()
     for answer in (said(0, WRONG), said(1, WRONG), said(2, RIGHT)):
         first.send(answer)
-    assert first.log is not None
+    assert isinstance(first.log, SessionLog)
     first.log.close()
 
     class Gone:

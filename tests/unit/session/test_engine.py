@@ -8,8 +8,9 @@ import pytest
 
 from whence.errors import UsageError
 from whence.model.call import Binding, Call, Function, Location, Mark, Outcome, OutcomeKind, Rule
-from whence.model.diagnosis import FaultKind, Status
+from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.origin import Influence, Origin
+from whence.model.question import Question
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.session.engine import step
@@ -72,6 +73,16 @@ def asked(outcome: Any) -> int:
     return outcome.question.node
 
 
+def question(outcome: Any) -> Question:
+    assert isinstance(outcome, Ask)
+    return outcome.question
+
+
+def diagnosed(outcome: Any) -> Diagnosis:
+    assert isinstance(outcome, Found | Exhausted)
+    return outcome.diagnosis
+
+
 def test_a_wrong_call_whose_callees_are_right_is_at_fault() -> None:
     _, outcome = after(
         state(),
@@ -81,7 +92,7 @@ def test_a_wrong_call_whose_callees_are_right_is_at_fault() -> None:
         said(4, Verdict.RIGHT),
     )
     assert isinstance(outcome, Found)
-    assert outcome.diagnosis.node == 2
+    assert diagnosed(outcome).node == 2
     assert outcome.diagnosis.kind is FaultKind.WRONG_RESULT
     assert outcome.diagnosis.callees == (3, 4)
 
@@ -94,7 +105,7 @@ def test_an_inadmissible_callee_makes_its_caller_the_one_that_passed_bad_input()
         said(3, Verdict.INADMISSIBLE),
         said(4, Verdict.RIGHT),
     )
-    assert outcome.diagnosis.node == 2
+    assert diagnosed(outcome).node == 2
     assert outcome.diagnosis.kind is FaultKind.BAD_INPUT_PASSED
     assert outcome.diagnosis.bad_input == (3,)
 
@@ -106,14 +117,14 @@ def test_a_trusted_function_is_not_asked_about_yet_its_callees_are() -> None:
     assert asked(outcome) == 3
     _, outcome = step(current, said(3, Verdict.WRONG))
     assert isinstance(outcome, Found)
-    assert outcome.diagnosis.node == 3
+    assert diagnosed(outcome).node == 3
 
 
 def test_the_caller_of_trusted_code_is_at_fault_when_all_that_it_leads_to_is_right() -> None:
     trust = TrustGiven(Trust(TrustScope.FUNCTION, "sort"))
     right = [said(node, Verdict.RIGHT) for node in (3, 4, 5)]
     _, outcome = after(state(), trust, said(1, Verdict.WRONG), *right)
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
     assert outcome.diagnosis.callees == (3, 4, 5)
 
 
@@ -157,7 +168,7 @@ def test_a_skipped_question_is_asked_again_last() -> None:
         current, outcome = step(current, said(asked(outcome), Verdict.RIGHT))
     assert sorted(seen) == [3, 4, 5]
     _, outcome = step(current, said(2, Verdict.WRONG))
-    assert outcome.diagnosis.node == 2
+    assert diagnosed(outcome).node == 2
 
 
 def test_what_is_skipped_twice_leaves_candidates() -> None:
@@ -181,7 +192,7 @@ def test_a_right_top_ends_the_search_and_offers_the_rest() -> None:
     for node in (3, 4):
         current, outcome = step(current, said(node, Verdict.RIGHT))
     assert isinstance(outcome, Found)
-    assert outcome.diagnosis.node == 2
+    assert diagnosed(outcome).node == 2
 
 
 def test_a_rest_that_is_right_throughout_ends_with_nothing_found() -> None:
@@ -202,13 +213,14 @@ def test_the_top_is_not_blamed_before_somebody_says_that_it_is_wrong() -> None:
     current, outcome = after(state("optimal-divide-and-query"), *right)
     assert asked(outcome) == 1
     _, outcome = step(current, said(1, Verdict.WRONG))
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
 
 
 def test_a_contradiction_names_both_answers_and_either_can_be_kept() -> None:
     current, outcome = after(state(), said(1, Verdict.WRONG), said(2, Verdict.RIGHT))
     current, outcome = step(current, said(2, Verdict.WRONG))
     assert isinstance(outcome, Revise)
+    assert isinstance(outcome.earlier, Answer)
     assert (outcome.earlier.verdict, outcome.later.verdict) == (Verdict.RIGHT, Verdict.WRONG)
     _, kept = step(current, Resolved(keep_earlier=True))
     assert asked(kept) == 5
@@ -240,7 +252,7 @@ def test_equal_equations_get_equal_answers() -> None:
     tree = family((1, None, "main"), (2, 1, "f"), (3, 1, "g"), (4, 3, "f"))
     went = run(state(tree=tree), one_fault(tree, 2))
     assert went.nodes() == [1, 2, 3]
-    assert went.outcome.diagnosis.node == 3
+    assert went.diagnosis.node == 3
 
 
 def test_undo_restores_the_previous_question_and_redo_the_next() -> None:
@@ -267,19 +279,19 @@ def test_a_rejected_diagnosis_asks_again_with_the_earlier_answers_as_defaults() 
     assert isinstance(outcome, Found)
     current, outcome = step(current, Rejected())
     assert asked(outcome) == 1
-    assert outcome.question.default == Answer(1, Verdict.WRONG)
+    assert question(outcome).default == Answer(1, Verdict.WRONG)
     current, outcome = step(current, said(1, Verdict.WRONG))
-    assert outcome.question.default == Answer(2, Verdict.WRONG)
+    assert question(outcome).default == Answer(2, Verdict.WRONG)
     current, outcome = step(current, said(2, Verdict.RIGHT))
     assert asked(outcome) == 5
-    assert outcome.question.default is None
+    assert question(outcome).default is None
 
 
 def test_strategies_and_switches_change_in_the_middle() -> None:
     current, outcome = after(state("top-down"), said(1, Verdict.WRONG))
-    assert outcome.question.strategy == "top-down"
+    assert question(outcome).strategy == "top-down"
     current, outcome = step(current, StrategyChosen("single"))
-    assert outcome.question.strategy == "single-stepping"
+    assert question(outcome).strategy == "single-stepping"
     assert asked(outcome) == 3
     current, outcome = step(current, SwitchTurned("duplicates", False))
     assert not current.facts.switches.duplicates
@@ -303,7 +315,7 @@ def test_several_calls_are_judged_in_one_event_and_undone_in_one() -> None:
     both = Answered((Answer(2, Verdict.WRONG), Answer(4, Verdict.WRONG)))
     current, outcome = step(current, both)
     assert isinstance(outcome, Found)
-    assert outcome.diagnosis.node == 4
+    assert diagnosed(outcome).node == 4
     current, outcome = step(current, Undone())
     assert asked(outcome) == 2
 
@@ -381,7 +393,7 @@ def test_a_mark_sets_aside_what_cannot_have_influenced_it() -> None:
     assert asked(outcome) == 2
     _, outcome = after(marking(complete=True), marked, said(2, Verdict.RIGHT))
     assert isinstance(outcome, Found), "nothing outside a complete slice can be at fault"
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
 
 
 def test_a_slice_that_may_miss_something_is_widened_before_anybody_is_blamed() -> None:
@@ -389,7 +401,7 @@ def test_a_slice_that_may_miss_something_is_widened_before_anybody_is_blamed() -
     current, outcome = after(marking(complete=False), marked, said(2, Verdict.RIGHT))
     assert asked(outcome) == 4
     _, outcome = step(current, said(4, Verdict.RIGHT))
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
 
 
 def test_slices_are_taken_one_after_the_other_and_then_everything() -> None:
@@ -408,7 +420,7 @@ def test_slices_are_taken_one_after_the_other_and_then_everything() -> None:
     for node in (4, 3, 2):
         assert asked(outcome) == node
         current, outcome = step(current, said(node, Verdict.RIGHT))
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
     assert not outcome.diagnosis.within_slice
     current, outcome = step(current, Undone())
     assert asked(outcome) == 2, "undo goes back to the slice of then"
@@ -451,11 +463,12 @@ def test_only_the_widest_of_the_slices_explains_the_marked_call() -> None:
     current, outcome = after(start, marked, said(2, Verdict.RIGHT))
     assert asked(outcome) == 4, "the narrow slice may miss it"
     _, outcome = step(current, said(4, Verdict.RIGHT))
-    assert outcome.diagnosis.node == 1
+    assert diagnosed(outcome).node == 1
 
 
 def test_of_an_exception_nothing_is_lacking_so_that_who_raised_it_is_asked_about() -> None:
     provenance: Any = Marked(frozenset({1, 2, 3, 4}), False)
+    assert LISTING.value is not None
     error = Value(Kind.OBJECT, "ValueError", ((".args", LISTING.value),))
     for outcome, held in ((LISTING, True), (Outcome(OutcomeKind.RAISED, error), False)):
         nodes = [Node(1, None, call("main", outcome)), Node(2, 1, call("make", outcome))]
@@ -497,14 +510,14 @@ def test_auto_follows_a_mark_to_its_origin() -> None:
     marked = said(1, Verdict.WRONG, Mark("result", ("[0]",)))
     _, outcome = after(marking(complete=False, strategy="auto"), marked)
     assert asked(outcome) == 2
-    assert outcome.question.why == "it made the part that you marked"
+    assert question(outcome).why == "it made the part that you marked"
 
 
 def test_auto_does_not_ask_who_made_what_lacks_something() -> None:
     _, outcome = after(
         marking(complete=False, strategy="auto"), said(1, Verdict.WRONG, Mark("result"))
     )
-    assert outcome.question.why != "it made the part that you marked"
+    assert question(outcome).why != "it made the part that you marked"
 
 
 def test_auto_does_not_ask_about_an_origin_that_is_most_of_what_is_left() -> None:
@@ -513,7 +526,7 @@ def test_auto_does_not_ask_about_an_origin_that_is_most_of_what_is_left() -> Non
     provenance: Any = Marked(frozenset(range(1, 9)), False)
     start = State(tree_of(nodes), provenance, facts=Facts(strategy="auto"))
     _, outcome = after(start, said(1, Verdict.WRONG, Mark("result", ("[0]",))))
-    assert outcome.question.why != "it made the part that you marked"
+    assert question(outcome).why != "it made the part that you marked"
 
 
 def test_a_mark_is_traced_by_the_loop_before_the_search_goes_on() -> None:

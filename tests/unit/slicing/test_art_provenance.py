@@ -93,7 +93,7 @@ def test_a_call_that_took_the_part_in_and_gave_it_back_is_passed_through() -> No
     # 2 f, 3 g, 4 a
     where = provenance(["main = f (a 1)", "f x = g x", "g x = [x]", "a x = x + 1"])
     origin, _ = asked(where, 3, "arg1")
-    assert (origin.chain, origin.passed_through) == ((4, 1, 2), {2})
+    assert (origin.chain, origin.passed_through) == ((4, 1, 2), frozenset({2}))
     where = provenance(["main = f (a 1)", "f x = g x", "g x = x + 0", "a x = x + 1"])
     assert asked(where, 3, "arg1")[0].passed_through == frozenset()
 

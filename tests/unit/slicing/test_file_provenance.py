@@ -62,7 +62,7 @@ def test_a_part_that_the_file_knows_has_its_origin() -> None:
     assert (origin.location, origin.expression) == (Location("a.py", 4), "x + 1")
     influence = where.influence(7, marked)
     assert influence is not None
-    assert (influence.nodes, influence.complete) == ({5, 2}, False)
+    assert (influence.nodes, influence.complete) == (frozenset({5, 2}), False)
 
 
 def test_the_nearest_enclosing_part_is_taken_only_if_it_was_made_whole() -> None:

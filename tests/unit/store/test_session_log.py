@@ -41,7 +41,7 @@ def kept_session(path: Path, tree: Any, fault: int, answers: int) -> SessionDriv
         if not isinstance(outcome, Ask):
             break
         outcome = debugging.send(Answered((meaning(outcome.question),)))
-    assert debugging.log is not None
+    assert isinstance(debugging.log, SessionLog)
     debugging.log.close()
     return debugging
 
@@ -104,7 +104,7 @@ def test_replaying_a_journal_gives_the_state_that_wrote_it(
             )
         elif isinstance(outcome, Ask):
             outcome = debugging.send(Answered((meaning(outcome.question),)))
-    assert debugging.log is not None
+    assert isinstance(debugging.log, SessionLog)
     debugging.log.close()
     again = SessionDriver(State(tree), log=SessionLog(path, tree, "tree", log_entries))
     resumed = again.start()

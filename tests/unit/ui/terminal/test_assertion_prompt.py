@@ -12,10 +12,11 @@ def asked(typed: str, count: int = 2) -> tuple[list[bool | None] | None, str]:
     operands = tuple(AssertionOperand(f"f({number})") for number in range(count))
     output = io.StringIO()
     screen = PlainScreen(io.StringIO(typed), output)
-    found = ask_operand(
+    assertion = ask_operand(
         screen, FailedAssertion("t.py", 3, operands, ("assert 1 == 2",)), "assert …", ["1"] * count
     )
-    return found and [each.wrong for each in found.operands], output.getvalue()
+    wrong = None if assertion is None else [operand.wrong for operand in assertion.operands]
+    return wrong, output.getvalue()
 
 
 @pytest.mark.parametrize(

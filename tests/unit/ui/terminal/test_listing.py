@@ -8,6 +8,7 @@ from whence.errors import UsageError
 from whence.model.call import Function
 from whence.session.state import Facts, State
 from whence.testing.trees import random_parents, tree_from_parents
+from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal.listing import calls_of, find_function, listing_lines
 
 
@@ -22,6 +23,7 @@ def test_a_function_is_found_by_its_whole_name_or_its_last_words(small: State) -
 
 
 def test_a_name_that_two_functions_have_must_be_written_out(small: State) -> None:
+    assert isinstance(small.tree, ColumnTree)
     two = replace(small.tree, functions=[Function("a.f", "f"), Function("b.f", "f")])
     with pytest.raises(UsageError, match=r"a\.f, b\.f"):
         find_function(two, "f")

@@ -65,7 +65,7 @@ def test_a_long_diagnosis_is_folded_for_a_person_only(session: Session, call: Bu
 
 def test_a_session_without_questions_does_not_wait_for_input(small: State) -> None:
     class Silent(io.StringIO):
-        def readline(self, size: int | None = -1, /) -> str:
+        def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
             raise AssertionError("this would wait for ever")
 
     class Knowing:

@@ -74,7 +74,7 @@ class Interrupted(io.StringIO):
         super().__init__("y\n")
         self.times = times
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         if self.times:
             self.times -= 1
             self._interrupt()
@@ -93,7 +93,7 @@ def test_ctrl_c_once_asks_again_and_twice_leaves() -> None:
 
 def test_an_input_that_went_away_has_ended() -> None:
     class Gone(io.StringIO):
-        def readline(self, size: int | None = -1, /) -> str:
+        def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
             raise OSError(5, "Input/output error")
 
     assert PlainScreen(Gone(), io.StringIO()).read("> ") is None

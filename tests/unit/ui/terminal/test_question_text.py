@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from whence.model.call import Call, Location, OutcomeKind
+from whence.model.call import Call, Location, Mark, OutcomeKind
 from whence.model.question import Question
-from whence.model.verdict import Answer, Mark, Verdict
+from whence.model.verdict import Answer, Verdict
 from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
 
 Build = Callable[..., Call]

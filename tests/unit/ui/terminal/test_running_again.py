@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,6 +19,7 @@ from whence.session.state import State
 from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import messages
 
+Result = TypeVar("Result")
 Build = Callable[..., Call]
 Session = Callable[..., tuple[str, SessionDriver, str]]
 
@@ -62,10 +63,10 @@ class Follows(Again):
     def give_up(self, node: int, part: MarkedPart, why: str) -> None: ...
 
 
-def _or_fail(known: Any) -> Any:
-    if known is None:
+def _or_fail(result: Result | None) -> Result:
+    if result is None:
         raise WhenceError("it went another way")
-    return known
+    return result
 
 
 def test_nothing_is_run_before_it_is_allowed(small: State, session: Session, call: Build) -> None:

@@ -163,7 +163,7 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
 
 def program(which: int) -> str:
     calls = [f"try: {case[2]}\nexcept Exception: pass" for case in CASES.values()]
-    bodies = [case[which] for case in CASES.values()]
+    bodies = [str(case[which]) for case in CASES.values()]
     return "\n".join([HEAD, *bodies, "if __name__ == '__main__':", *indented(calls)])
 
 

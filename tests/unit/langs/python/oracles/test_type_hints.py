@@ -205,7 +205,7 @@ def test_classes_of_other_modules_are_followed_through_imports(tmp_path: Path) -
     package = {"pkg/__init__.py": "from .inner import Thing as Item\n", "pkg/inner.py": inner}
     written(tmp_path, {"p.py": source, **package})
     output = tmp_path / "run.whence"
-    command = [sys.executable, "-m", "whence", "record", "-o", output, "p.py"]
+    command = [sys.executable, "-m", "whence", "record", "-o", str(output), "p.py"]
     subprocess.run(command, check=True, cwd=tmp_path, env=environment())
     found = judged(output)
     assert found["f"] is None

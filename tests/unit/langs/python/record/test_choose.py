@@ -97,7 +97,7 @@ PyMODINIT_FUNC PyInit_probe(void)
 def test_on_a_free_threaded_build_nothing_records_and_it_is_said_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(choose.sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    monkeypatch.setattr(sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
     with pytest.raises(WhenceError) as told:
         chosen(None)
     assert str(told.value).count("free-threaded build of Python") == 2

@@ -192,8 +192,9 @@ def test_methods_that_libraries_generate_are_not_user_code() -> None:
     pair = namedtuple("pair", "a b")
     user_code = UserCode()
     # dataclasses compile in the namespace of the user's module, namedtuple in one of its own.
-    for made in (point.__init__, point.__eq__):
-        assert not user_code.owns(made.__code__, {**made.__globals__, **USER_MODULE})
+    for name in ("__init__", "__eq__"):
+        method = getattr(point, name)
+        assert not user_code.owns(method.__code__, {**method.__globals__, **USER_MODULE})
     assert not user_code.owns(pair.__new__.__code__, pair.__new__.__globals__)
     body = compile("def __create_fn__():\n def __init__(self): pass", "<string>", "exec")
     assert not user_code.owns(body, USER_MODULE)

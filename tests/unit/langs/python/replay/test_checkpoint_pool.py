@@ -11,6 +11,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,7 +264,7 @@ def test_all_that_is_asked_of_a_call_is_the_same_from_a_checkpoint(
     (top,) = run.nodes("all_steps")
     grown = run.tree.expand(run.tree.position(top), 1)
     steps = [grown.id(each) for each in range(len(grown.columns))][-2 * STEPS :: 2]
-    known = []
+    known: list[list[Any]] = []
     for replay in (ReplayMode.CHECKPOINTS, ReplayMode.RERUN):
         run.partial.close()
         run.reruns.configure(ReplaySettings(replay))
@@ -329,6 +330,7 @@ def test_a_session_that_ends_leaves_no_process_behind(tmp_path: Path) -> None:
 SESSION = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.model.replay_settings import ReplayMode, ReplaySettings

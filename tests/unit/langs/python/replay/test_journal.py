@@ -38,7 +38,9 @@ def as_expected(world: World, program: Program) -> None:
 
 def joined(programs: dict[str, Program], folder: Path) -> Program:
     """One after another in one process, each a module in a folder of its own."""
-    files, after, variables = {}, {}, {}
+    files: dict[str, str] = {}
+    after: dict[str, str | None] = {}
+    variables: dict[str, str] = {}
     source = "import os\nhome = os.getcwd()\n"
     for number, program in enumerate(programs.values()):
         (folder / f"part_{number}.py").write_text(USE + textwrap.dedent(program.source))

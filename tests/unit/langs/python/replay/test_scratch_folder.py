@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from whence.langs.python.replay import scratch_folder
 from whence.langs.python.replay.scratch_folder import PREFIX, ScratchFolder, remove_abandoned
 
 
 def test_what_is_nobodys_any_more_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch_folder.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left, new, other = (tmp_path / name for name in (f"{PREFIX}left", f"{PREFIX}new", "whence-x"))
     for each in (left, new, other):
         each.mkdir()

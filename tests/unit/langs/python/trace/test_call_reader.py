@@ -52,6 +52,7 @@ def test_a_result_that_is_an_input_is_the_input_as_it_is_then(maker, encode):
     maker.of(f.CHANGED, 1, 0, value=encode["numbers"](1, 2))
     maker.of(f.RETURN, 1, value=bytes([f.INPUT, 0]))
     call = expand_shared(maker.open().call(1))
+    assert call.outcome.value is not None
     assert show(call.outcome.value) == "[1, 2]"
     assert show(call.arguments[0].value) == "[1]"
 

@@ -6,7 +6,7 @@ from whence.errors import WhenceError
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.trace_pages import TraceFile
-from whence.langs.python.trace.trace_reader import open_trace, recording_summary
+from whence.langs.python.trace.trace_reader import RecordingSummary, open_trace, recording_summary
 
 
 def refused(path, data):
@@ -67,10 +67,16 @@ def pages(tmp_path, count):
     return path, len(w.header_bytes({})), [len(each) for each in written]
 
 
+def summary_of(path) -> RecordingSummary:
+    summary = recording_summary(open_trace(path))
+    assert summary is not None
+    return summary
+
+
 def test_a_last_page_that_is_cut_short_does_not_count(tmp_path):
     path, _, _ = pages(tmp_path, 3)
     os.truncate(path, path.stat().st_size - 1)
-    known = recording_summary(open_trace(path))
+    known = summary_of(path)
     assert known.notes == ("A", "B")
     assert "cut short" in known.why_unread
     assert known.unread > 0
@@ -81,7 +87,7 @@ def test_a_damaged_page_ends_the_file_though_good_ones_follow(tmp_path):
     data = bytearray(path.read_bytes())
     data[start + sizes[0] + f.PAGE.size] ^= 1
     path.write_bytes(data)
-    known = recording_summary(open_trace(path))
+    known = summary_of(path)
     assert known.notes == ("A",)
     assert "check sum" in known.why_unread
     assert known.unread == sizes[1] + sizes[2]
@@ -89,7 +95,7 @@ def test_a_damaged_page_ends_the_file_though_good_ones_follow(tmp_path):
 
 def test_a_whole_file_has_nothing_unread(tmp_path):
     path, _, _ = pages(tmp_path, 2)
-    known = recording_summary(open_trace(path))
+    known = summary_of(path)
     assert (known.unread, known.why_unread) == (0, "")
 
 
@@ -145,6 +151,6 @@ def test_a_tail_that_is_cut_short_does_not_count(tmp_path):
     path, start, sizes = pages(tmp_path, 2)
     with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]))
     os.truncate(tmp_path / "run.whence.tail", f.TAIL.size + 2)
-    assert recording_summary(open_trace(path)).notes == ("A", "B")
+    assert summary_of(path).notes == ("A", "B")
     os.truncate(tmp_path / "run.whence.tail", 9)
-    assert recording_summary(open_trace(path)).notes == ("A", "B")
+    assert summary_of(path).notes == ("A", "B")

@@ -36,7 +36,9 @@ def test_a_run_without_an_end_did_not_terminate(maker):
     tree = maker.open()
     assert list(tree.columns.outcome) == [OutcomeKind.NOT_TERMINATED] * 2
     assert "breaks off" in show(tree.call(0).outcome.value)
-    assert not recording_summary(tree).ended
+    summary = recording_summary(tree)
+    assert summary is not None
+    assert not summary.ended
 
 
 def test_functions_of_one_name_are_told_apart_by_their_place(maker):
@@ -251,6 +253,7 @@ def test_an_indexed_trace_still_tells_of_its_damage(maker, monkeypatch):
     data = bytearray(maker.bytes())
     data[-1] ^= 1
     maker.path.write_bytes(data)
-    known = [recording_summary(open_trace(maker.path)) for _ in range(2)]
-    assert known[0] == known[1]
-    assert "check sum" in known[1].why_unread
+    first, second = (recording_summary(open_trace(maker.path)) for _ in range(2))
+    assert first == second
+    assert second is not None
+    assert "check sum" in second.why_unread

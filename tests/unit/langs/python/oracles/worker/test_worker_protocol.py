@@ -16,7 +16,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
 
 
 def test_a_message_is_read_as_it_was_written() -> None:
-    request = CallRequest("m", "f", ["x"], [["x", ["literal", "\udc80"]]], line=3, wants_lines=True)
+    request = CallRequest("m", "f", ["x"], [("x", ["literal", "\udc80"])], line=3, wants_lines=True)
     text = encode_message(request)
     again = decode_message(text)
     assert isinstance(again, CallRequest)

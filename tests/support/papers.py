@@ -15,7 +15,7 @@ from whence.session.state import Facts, Options, State
 from whence.testing.answerer import Transcript, run
 from whence.tree.column_tree import ColumnTree, Node, tree_of
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "conformance" / "data"
 PLAIN = Switches(duplicates=False, slicing=False)
 """The printed sequences use none of the optimizations."""
 

@@ -110,9 +110,9 @@ class Recording:
             w.add_string(out, text)
             return bytes(out), atom(repr(text))
         if choice == 3:
-            number = self.numbers.choice([0.0, -1.5, 1e300, float("inf")])
-            w.add_float(out, number)
-            return bytes(out), atom(repr(number))
+            real = self.numbers.choice([0.0, -1.5, 1e300, float("inf")])
+            w.add_float(out, real)
+            return bytes(out), atom(repr(real))
         if choice == 4:
             return bytes([f.NONE]), atom("None")
         if choice == 5:
