@@ -15,7 +15,7 @@ from whence.langs.python.oracles.allowed_types import fits
 from whence.langs.python.oracles.annotations import AnnotationReader, AnnotationScope
 from whence.langs.python.source.bindings import ModuleBindings, ProgramBindings
 from whence.langs.python.trace import value_recipes as r
-from whence.langs.python.trace.partial_recipes import Partly
+from whence.langs.python.trace.partial_recipes import TypeOnlyRecipe
 
 SOURCE = """
 import typing, typing as t, collections.abc
@@ -165,7 +165,7 @@ def test_what_is_said_of_a_cut_off_value_holds_for_the_object(annotation: str, v
         recipe = r.EntriesRecipe(())
     elif isinstance(recipe, r.LiteralRecipe) and isinstance(recipe.value, str):
         recipe = r.LiteralRecipe("")
-    said = said_of(Partly("cut off", None, recipe), annotation)
+    said = said_of(TypeOnlyRecipe("cut off", None, recipe), annotation)
     assert said in (None, is_in(value, eval(annotation, NAMESPACE)))
 
 

@@ -67,7 +67,7 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
     assert recording is not None, "the tree of a trace knows its recording"
     reruns = ProgramReruns(path, tree)
     recorded = OperandProvenance(TraceProvenance(tree), tree, path)
-    provenance = FallbackProvenance(recorded, reruns.provenance, reruns)
+    provenance = FallbackProvenance(recorded, reruns.provenance)
     files = source_files(recording)
     return Opened(
         tree=tree,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from whence.langs.python.trace import value_recipes as r
-from whence.langs.python.trace.partial_recipes import Partly
+from whence.langs.python.trace.partial_recipes import TypeOnlyRecipe
 
 _DEEPEST = 50
 
@@ -142,8 +142,8 @@ class _Fitting:
             if found is None or isinstance(found, r.SharedRecipe):
                 return None
             recipe = found
-        if isinstance(recipe, Partly):
-            recipe, whole = recipe.known, False
+        if isinstance(recipe, TypeOnlyRecipe):
+            recipe, whole = recipe.sample, False
         if isinstance(recipe, r.UnknownRecipe | r.UnboundRecipe):
             return None
         if isinstance(allowed, Nothing):
@@ -240,7 +240,7 @@ class _Fitting:
 
 def recipe_or(recipe: r.Recipe, whole: bool) -> r.Recipe:
     """The recipe, as partly known if not all of it is."""
-    return recipe if whole else Partly("", None, recipe)
+    return recipe if whole else TypeOnlyRecipe("", None, recipe)
 
 
 def any_of(verdicts: Iterable[bool | None]) -> bool | None:

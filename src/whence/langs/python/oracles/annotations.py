@@ -1,8 +1,8 @@
-"""From an annotation in source text to what it allows: followed while that is simple, else unclear.
+"""Reads annotations in source text as the types that they allow.
 
-Names mean what they mean where the function stands: builtins that nothing rebinds, `typing` and
+Names are resolved in the scope of the function: builtins that nothing rebinds, `typing` and
 `collections.abc` however they are imported, classes, aliases and `NewType`s of the program's own
-modules. Type variables, protocols, generic classes of the program and whatever is computed are
+modules. Type variables, protocols, generic classes of the program and computed annotations are
 `Unclear`.
 """
 
@@ -53,11 +53,11 @@ _TRANSPARENT = frozenset(("Annotated", "Final", "ClassVar", "Required", "NotRequ
 
 @dataclass(frozen=True, slots=True)
 class AnnotationScope:
-    """Where an annotation stands."""
+    """The scope in which an annotation is resolved."""
 
     module: ModuleBindings
     hidden: frozenset[str] = frozenset()
-    """Names that something between the module and the function binds."""
+    """Names that a scope between the module and the function binds."""
 
 
 class AnnotationReader:
@@ -76,7 +76,7 @@ class AnnotationReader:
             case ast.Constant(None):
                 return Builtin("None")
             case ast.Constant(str(text)):
-                return self.allowed(parsed(text), scope, depth + 1)
+                return self.allowed(parse_annotation(text), scope, depth + 1)
             case ast.BinOp(left, ast.BitOr(), right):
                 return Either(
                     (self.allowed(left, scope, depth + 1), self.allowed(right, scope, depth + 1))
@@ -107,27 +107,27 @@ class AnnotationReader:
                 return Imported(module, expression.attr)
             if name_is_missing(source, expression.attr):
                 return nothing
-            return self._followed(source, expression.attr)
+            return self._resolve(source, expression.attr)
         if not isinstance(expression, ast.Name) or scope.hidden & {expression.id, "*"}:
             return nothing
-        return self._followed(scope.module, expression.id)
+        return self._resolve(scope.module, expression.id)
 
-    def _followed(
+    def _resolve(
         self, module: ModuleBindings, name: str
     ) -> Imported | tuple[ModuleBindings, object]:
-        place, binding = self._modules.meaning(module, name)
+        bound_in_module, binding = self._modules.meaning(module, name)
         if isinstance(binding, Imported) and binding.name:
             return binding
-        found = module if place == module.name else self._modules.module(place)
-        if found is None or isinstance(binding, Imported):
+        owner = module if bound_in_module == module.name else self._modules.module(bound_in_module)
+        if owner is None or isinstance(binding, Imported):
             return module, None
-        return found, binding
+        return owner, binding
 
     def _imported_module(self, path: str, module: ModuleBindings) -> str | None:
         """The module that `typing`, `t` or `collections.abc` means."""
         first, _, rest = path.partition(".")
-        known, binding = module.binding(first)
-        if not known or not isinstance(binding, Imported):
+        is_known, binding = module.binding(first)
+        if not is_known or not isinstance(binding, Imported):
             return None
         if binding.name:  # from collections import abc
             return ".".join(filter(None, (binding.module, binding.name, rest)))
@@ -136,7 +136,7 @@ class AnnotationReader:
     def _named(self, expression: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
         match self.meaning(expression, scope):
             case Imported(module, name):
-                return _known(module, name)
+                return _library_type(module, name)
             case (ModuleBindings() as module, ast.ClassDef(name)):
                 return UserClass(QualifiedName(module.name, name))
             case (ModuleBindings() as module, ast.expr() as alias):
@@ -145,7 +145,7 @@ class AnnotationReader:
                 return _UNCLEAR
 
     def _alias(self, alias: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
-        """What a name of a module is assigned: a type, or a `NewType` of one."""
+        """What the value of a module variable allows: a type, or a `NewType` of one."""
         if isinstance(alias, ast.Call):
             named = self.meaning(alias.func, scope)
             if isinstance(named, Imported) and named.module in _TYPING and named.name == "NewType":
@@ -153,7 +153,7 @@ class AnnotationReader:
                 return self.allowed(base, scope, depth + 1)
             return _UNCLEAR
         if isinstance(alias, ast.Constant):
-            return _UNCLEAR  # a text or a None that is no type
+            return _UNCLEAR  # a string or None that need not be a type
         return self.allowed(alias, scope, depth + 1)
 
     # --- with parts ------------------------------------------------------------------------------
@@ -174,15 +174,15 @@ class AnnotationReader:
                 return _literals(inner)
             if name in _TRANSPARENT and inner:
                 return self.allowed(inner[0], scope, depth + 1)
-        plain = _known(module, name)
+        plain = _library_type(module, name)
         if not isinstance(plain, Builtin):
             return _UNCLEAR
         if plain.name == "tuple":
             return self._tuple(inner, scope, depth)
         if plain.name == "Callable":
             return plain
-        wanted = 2 if plain.name in _TWO else 1
-        if plain.name not in CONTAINERS | ABSTRACT or len(inner) != wanted:
+        count = 2 if plain.name in _TWO else 1
+        if plain.name not in CONTAINERS | ABSTRACT or len(inner) != count:
             return _UNCLEAR
         return Holding(plain.name, tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
@@ -192,15 +192,14 @@ class AnnotationReader:
         if any(isinstance(part, ast.Starred) for part in inner):
             return _UNCLEAR
         for part in inner:
-            called = part.value if isinstance(part, ast.Subscript) else part
-            named = self.meaning(called, scope)
+            named = self.meaning(part.value if isinstance(part, ast.Subscript) else part, scope)
             if isinstance(named, Imported) and named.name == "Unpack":
                 return _UNCLEAR
         return Row(tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
 
-def parsed(text: str) -> ast.expr | None:
-    """An annotation that is written as a text."""
+def parse_annotation(text: str) -> ast.expr | None:
+    """The expression in an annotation that is a string."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -222,8 +221,8 @@ def _dotted(expression: ast.expr) -> str | None:
     return None
 
 
-def _known(module: str, name: str) -> Allowed:
-    """What a class of the standard library stands for."""
+def _library_type(module: str, name: str) -> Allowed:
+    """What a name of the standard library allows."""
     if module == "builtins":
         if name == "object":
             return Anything()
@@ -261,34 +260,34 @@ def find_function(
 ) -> tuple[FunctionNode, AnnotationScope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
     name = qualname.rpartition(".")[2]
-    found: list[tuple[FunctionNode, AnnotationScope]] = []
+    matches: list[tuple[FunctionNode, AnnotationScope]] = []
 
-    def look(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
+    def search(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
         for node in _definitions(body):
             here = f"{path}{node.name}"
             inside = hidden | _type_parameters(node)
             if isinstance(node, ast.ClassDef):
-                look(node.body, inside | bound_in(node.body), f"{here}.")
+                search(node.body, inside | bound_in(node.body), f"{here}.")
                 continue
             if here == qualname and first_line_of(node) == first_line and node.name == name:
-                found.append((node, AnnotationScope(module, inside)))
+                matches.append((node, AnnotationScope(module, inside)))
             locals_ = bound_in(node.body) | {argument.arg for argument in _arguments(node.args)}
-            look(node.body, inside | locals_, f"{here}.<locals>.")
+            search(node.body, inside | locals_, f"{here}.<locals>.")
 
-    look(module.tree.body, frozenset(), "")
-    return found[0] if len(found) == 1 else None
+    search(module.tree.body, frozenset(), "")
+    return matches[0] if len(matches) == 1 else None
 
 
 def _definitions(body: list[ast.stmt]) -> list[FunctionNode | ast.ClassDef]:
-    found: list[FunctionNode | ast.ClassDef] = []
-    left: list[ast.AST] = list(reversed(body))
-    while left:
-        node = left.pop()
+    definitions: list[FunctionNode | ast.ClassDef] = []
+    pending: list[ast.AST] = list(reversed(body))
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.append(node)
+            definitions.append(node)
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            left += reversed(list(ast.iter_child_nodes(node)))
-    return found
+            pending += reversed(list(ast.iter_child_nodes(node)))
+    return definitions
 
 
 def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
@@ -296,21 +295,21 @@ def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:
-    found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return found + [
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return named + [
         argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter in the order of a code object's; `default` is its expression, if it has one."""
+    """A parameter of a function; `default` is an expression, if it has one."""
 
     name: str
     annotation: ast.expr | None
     default: ast.expr | None = None
     is_variadic: bool = False
-    """Whether the annotation is about each item of `*args`, or each value of `**kwargs`."""
+    """`*args` or `**kwargs`: the annotation is about each item or value."""
 
 
 def parameters(function: FunctionNode) -> list[Parameter]:
@@ -319,13 +318,11 @@ def parameters(function: FunctionNode) -> list[Parameter]:
     positional = [*arguments.posonlyargs, *arguments.args]
     missing = len(positional) - len(arguments.defaults)
     defaults: list[ast.expr | None] = [*([None] * missing), *arguments.defaults]
-    found = [
-        Parameter(argument.arg, argument.annotation, default)
-        for argument, default in zip(positional, defaults, strict=True)
+    named = zip(
+        (*positional, *arguments.kwonlyargs), (*defaults, *arguments.kw_defaults), strict=True
+    )
+    variadic = [argument for argument in (arguments.vararg, arguments.kwarg) if argument]
+    return [
+        *(Parameter(argument.arg, argument.annotation, default) for argument, default in named),
+        *(Parameter(item.arg, item.annotation, is_variadic=True) for item in variadic),
     ]
-    found += [
-        Parameter(argument.arg, argument.annotation, default)
-        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
-    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    return found + [Parameter(item.arg, item.annotation, is_variadic=True) for item in rest]

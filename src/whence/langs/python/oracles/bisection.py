@@ -132,7 +132,7 @@ class Bisection:
             )
         self._wanted = self._run(good)
         if self._wanted is None or self._wanted == now:
-            raise WhenceError(f"the command comes to the same in {bad} and in {good[:12]}")
+            raise WhenceError(f"the command has the same result in {bad} and in {good[:12]}")
 
     def _look_back(self, history: Sequence[str]) -> int:
         """The first good revision found by doubling the distance."""

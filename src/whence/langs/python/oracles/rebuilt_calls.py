@@ -72,7 +72,7 @@ class RebuiltCalls:
                 self._repeat(own, request, ours, unsent)
                 more = self._equation(other, request, ours, unsent)
                 if compare_equations(theirs, more).match is not Match.SAME:
-                    raise NotKnownHere("it does not always come to the same there")
+                    raise NotKnownHere("its outcome varies there")
             return compared
         except NeverKnown:
             raise
@@ -91,7 +91,7 @@ class RebuiltCalls:
         again = compare_equations(ours, theirs)
         if again.match is not Match.SAME:
             raise NotKnownHere(
-                f"made again by its own version it does not come to the same ({again.why})"
+                f"made again by its own version, it has a different outcome ({again.why})"
             )
         return theirs
 

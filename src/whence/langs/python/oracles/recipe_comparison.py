@@ -13,16 +13,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TypeVar
 
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, Variable
 from whence.model.call import OutcomeKind
 
+_Name = TypeVar("_Name")
 _SUPER = "__class__"
 OPAQUE = "whose state cannot be seen"
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
-"""Where something is: in memory, or on disk."""
+"""An address in memory, or a path."""
 
 
 class Match(Enum):
@@ -63,9 +64,9 @@ class _RecipeComparer:
             return self._shared(ours, theirs)
         if type(ours) is not type(theirs):
             return Comparison(Match.DIFFERENT, "another type")
-        found = self._labels(ours, theirs)
-        if found.match is not Match.SAME:
-            return found
+        sharing = self._labels(ours, theirs)
+        if sharing.match is not Match.SAME:
+            return sharing
         match ours, theirs:
             case r.LiteralRecipe(one), r.LiteralRecipe(other):
                 return _literals(one, other)
@@ -86,9 +87,9 @@ class _RecipeComparer:
                 r.ExceptionRecipe(of, content, state),
                 r.ExceptionRecipe(other_of, other_content, other_state),
             ):
-                found = self.compare(content, other_content)
+                contents = self.compare(content, other_content)
                 objects = self._objects(of, other_of, state, other_state)
-                return first_difference((objects, found))
+                return first_difference((objects, contents))
             case r.MethodRecipe(name, owner), r.MethodRecipe(other_name, other_owner):
                 if name != other_name:
                     return Comparison(Match.DIFFERENT, "another method")
@@ -102,7 +103,7 @@ class _RecipeComparer:
                 return _SAME if ours == theirs else Comparison(Match.DIFFERENT, "another value")
 
     def compare_all(self, ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Comparison:
-        """Recipes one by one."""
+        """Compare recipes one by one."""
         one, other = list(ours), list(theirs)
         if len(one) != len(other):
             return Comparison(Match.DIFFERENT, "another length")
@@ -111,12 +112,12 @@ class _RecipeComparer:
     def _shared(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         """Compare where at least one side refers to an object of the inputs.
 
-        Another object, or a new one, is a difference if its content differs. If it looks alike,
-        nobody knows whether it matters.
+        Another object, or a new one, is a difference if its content differs. If it looks alike, it
+        is unknown whether the identity matters.
         """
         if isinstance(ours, r.SharedRecipe) and isinstance(theirs, r.SharedRecipe):
-            known = self._ours.get(ours.label), self._theirs.get(theirs.label)
-            if known == (theirs.label, ours.label):
+            partners = self._ours.get(ours.label), self._theirs.get(theirs.label)
+            if partners == (theirs.label, ours.label):
                 return _SAME
         contents: list[r.Recipe] = []
         for recipe, after in zip((ours, theirs), self._after, strict=True):
@@ -124,7 +125,7 @@ class _RecipeComparer:
             if whole is None or any(
                 isinstance(part, r.UnknownRecipe | r.SharedRecipe) for part in r.walk(whole)
             ):
-                return Comparison(Match.UNKNOWN, "an object that is shared with what was not told")
+                return Comparison(Match.UNKNOWN, "an object shared with one that was not recorded")
             contents.append(whole)
         texts = canonical(contents[0]), canonical(contents[1])
         if texts[0] != texts[1]:
@@ -132,14 +133,14 @@ class _RecipeComparer:
             return Comparison(Match.UNKNOWN if alike else Match.DIFFERENT, "another value")
         if isinstance(contents[0], r.MemberRecipe):
             return _SAME
-        return Comparison(Match.UNKNOWN, "an object of the inputs where the other one is another")
+        return Comparison(Match.UNKNOWN, "equal objects, of which one is an input")
 
-    def _labels(self, ours: Any, theirs: Any) -> Comparison:
+    def _labels(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         one, other = getattr(ours, "label", None), getattr(theirs, "label", None)
         if one is not None and other is not None:
-            known = self._ours.get(one, other), self._theirs.get(other, one)
-            if known != (other, one):
-                return Comparison(Match.UNKNOWN, "objects are shared in other ways")
+            partners = self._ours.get(one, other), self._theirs.get(other, one)
+            if partners != (other, one):
+                return Comparison(Match.UNKNOWN, "other objects are shared")
             self._ours[one], self._theirs[other] = other, one
         return _SAME
 
@@ -164,9 +165,9 @@ class _RecipeComparer:
     def _objects(
         self, of: r.QualifiedName, other_of: r.QualifiedName, state: r.State, other_state: r.State
     ) -> Comparison:
-        found = _names(of, other_of)
-        if found.match is not Match.SAME:
-            return found
+        classes = _names(of, other_of)
+        if classes.match is not Match.SAME:
+            return classes
         one, other = dict(state), dict(other_state)
         if one.keys() != other.keys():
             return Comparison(Match.DIFFERENT, "other attributes")
@@ -175,24 +176,24 @@ class _RecipeComparer:
 
 def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
     """The objects of a call's inputs as they were at its end, by their labels."""
-    found: dict[int, r.Recipe] = {}
-    for name, recipe in _given(call).items():
+    objects: dict[int, r.Recipe] = {}
+    for name, recipe in _named_inputs(call).items():
         label = getattr(recipe, "label", None)
         if name in call.changed:
             if label is not None:
-                found[label] = call.changed[name]
+                objects[label] = call.changed[name]
         else:
             for part in r.walk(recipe):
                 label = getattr(part, "label", None)
                 if label is not None and not isinstance(part, r.SharedRecipe):
-                    found[label] = part
-    return found
+                    objects[label] = part
+    return objects
 
 
-def first_difference(found: Iterable[Comparison]) -> Comparison:
-    """A difference if there is one, else what is not known, else sameness."""
+def first_difference(comparisons: Iterable[Comparison]) -> Comparison:
+    """The first that is different, else the first that is unknown, else `SAME`."""
     worst = _SAME
-    for comparison in found:
+    for comparison in comparisons:
         if comparison.match is Match.DIFFERENT:
             return comparison
         if comparison.match is Match.UNKNOWN and worst.match is Match.SAME:
@@ -204,16 +205,16 @@ def _names(one: r.QualifiedName, other: r.QualifiedName) -> Comparison:
     if one == other:
         return _SAME
     if one.qualname == other.qualname:
-        return Comparison(Match.UNKNOWN, f"{one.qualname} stands in another module")
+        return Comparison(Match.UNKNOWN, f"{one.qualname} is in another module")
     return Comparison(Match.DIFFERENT, "another class")
 
 
-def _literals(one: Any, other: Any) -> Comparison:
+def _literals(one: object, other: object) -> Comparison:
     if type(one) is not type(other):
         return Comparison(Match.DIFFERENT, "another type")
-    if isinstance(one, str):
+    if isinstance(one, str) and isinstance(other, str):
         return compare_texts(one, other)
-    # By their writing: -0.0 is not 0.0, and nan is nan.
+    # By `repr`: -0.0 is not 0.0, and nan is nan.
     return _SAME if repr(one) == repr(other) else Comparison(Match.DIFFERENT, "another value")
 
 
@@ -230,7 +231,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Comparison:
-    """Members in any order."""
+    """Compare members in any order."""
     ours, theirs = list(one), list(other)
     for member in (*ours, *theirs):
         for part in r.walk(member):
@@ -272,7 +273,7 @@ def _state(state: r.State) -> str:
 
 
 def compare_values(one: r.Recipe, other: r.Recipe) -> Comparison:
-    """Compare two values that belong to no call."""
+    """Compare two values outside of a call."""
     return _RecipeComparer().compare(one, other)
 
 
@@ -286,158 +287,157 @@ def compare_all(ours: Iterable[r.Recipe], theirs: Iterable[r.Recipe]) -> Compari
 
 def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Comparison:
     """Whether both calls received the same."""
-    comparison = _RecipeComparer()
-    return first_difference(_inputs(comparison, ours, theirs))
+    return first_difference(_inputs(_RecipeComparer(), ours, theirs))
 
 
 def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
-    """How two recordings of what should be one call differ; empty if they agree so far as known."""
-    comparison = _RecipeComparer(ours, theirs)
-    found = first_difference(
+    """How two recordings of what should be one call differ; empty if no difference is certain."""
+    comparer = _RecipeComparer(ours, theirs)
+    comparison = first_difference(
         (
-            *_inputs(comparison, ours, theirs),
-            _outcomes(comparison, ours, theirs),
-            _changes(ours.changed, theirs.changed, _given(ours), _given(theirs)),
+            *_inputs(comparer, ours, theirs),
+            _outcomes(comparer, ours, theirs),
+            _changed(ours, theirs),
         )
     )
-    return found.why if found.match is Match.DIFFERENT else ""
+    return comparison.why if comparison.match is Match.DIFFERENT else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallEquation:
-    """A call with all that it did and all that it called."""
+    """A call with its effects and those of all calls below it."""
 
     call: CallRecipe
     variables: Mapping[r.QualifiedName, Variable]
-    """The module variables that it or what it called names."""
+    """The module variables that it or a call below it names."""
     printed: Mapping[int, str]
     """What was printed while it ran."""
     hidden: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
-    """State that no recording shows, before and after it, where that is known: see
-    `worker/unrecorded_state.py`."""
+    """State that a recording does not show, before and after the call (`unrecorded_state.py`)."""
 
 
 def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
     """Whether two calls with the same inputs had the same outcome and effects."""
     ours, theirs = one.call, other.call
-    comparison = _RecipeComparer(ours, theirs)
-    inputs = first_difference(_inputs(comparison, ours, theirs))
+    comparer = _RecipeComparer(ours, theirs)
+    inputs = first_difference(_inputs(comparer, ours, theirs))
     if inputs.match is not Match.SAME:
         return Comparison(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
-    found = [_outcomes(comparison, ours, theirs)]
-    found.append(compare_printed(one.printed, other.printed))
-    found.append(_changes(ours.changed, theirs.changed, _given(ours), _given(theirs)))
-    found.append(
-        _changes(
-            *(
-                {
-                    name: variable.after
-                    for name, variable in side.variables.items()
-                    if variable.after
-                }
-                for side in (one, other)
-            ),
-            *(
-                {name: variable.before for name, variable in side.variables.items()}
-                for side in (one, other)
-            ),
-        )
+    return first_difference(
+        [
+            _outcomes(comparer, ours, theirs),
+            compare_printed(one.printed, other.printed),
+            _changed(ours, theirs),
+            _changes(_after(one), _after(other), _before(one), _before(other)),
+        ]
     )
-    return first_difference(found)
+
+
+def _after(equation: CallEquation) -> dict[r.QualifiedName, r.Recipe]:
+    variables = equation.variables.items()
+    return {name: variable.after for name, variable in variables if variable.after}
+
+
+def _before(equation: CallEquation) -> dict[r.QualifiedName, r.Recipe]:
+    return {name: variable.before for name, variable in equation.variables.items()}
 
 
 def compare_printed(one: Mapping[int, str], other: Mapping[int, str]) -> Comparison:
     """Compare what was printed. Standard error holds paths and addresses, which always differ."""
-    found = compare_texts(one.get(1, ""), other.get(1, ""))
-    if found.match is Match.SAME and one.get(2, "") != other.get(2, ""):
+    comparison = compare_texts(one.get(1, ""), other.get(1, ""))
+    if comparison.match is Match.SAME and one.get(2, "") != other.get(2, ""):
         return Comparison(Match.UNKNOWN, "something else was written to standard error")
-    return found
+    return comparison
 
 
 def hidden_changes(one: CallEquation, other: CallEquation) -> list[str]:
-    """The state that one of two calls changed, or left otherwise than the other one.
+    """The names of unrecorded state that one of two calls changed, or left unlike the other one.
 
-    What is set apart by a colon belongs to a class or function; else it is a module variable, which
-    may differ between versions.
+    A name with a colon belongs to a class or function. Others are module variables, which may
+    differ between versions.
     """
     recorded = {str(name) for name in (*one.variables, *other.variables)}
-    found = {
+    changed = {
         name
         for before, after in (one.hidden, other.hidden)
         for name in before.keys() | after.keys()
         if before.get(name) != after.get(name) and name not in recorded
     }
     ours, theirs = one.hidden[1], other.hidden[1]
-    found |= {
+    changed |= {
         name for name in ours.keys() & theirs.keys() if ":" in name and ours[name] != theirs[name]
     }
-    return sorted(found)
+    return sorted(changed)
 
 
 def compare_state(one: CallEquation, other: CallEquation) -> Comparison:
-    """Whether the module variables that both name were the same when they were first named.
+    """Whether the module variables that both name were the same when they were first used.
 
-    What is in them that nobody can look into does not count: it came with the version.
+    Values that are opaque on both sides are skipped: each version has its own.
     """
-    found = []
+    comparisons = []
     for name in one.variables.keys() & other.variables.keys():
         ours, theirs = one.variables[name].before, other.variables[name].before
         if not (is_opaque(ours) and is_opaque(theirs)):
             compared = _RecipeComparer().compare(ours, theirs)
             if compared.match is not Match.SAME:
-                found.append(Comparison(compared.match, f"{name.qualname}: {compared.why}"))
-    return first_difference(found)
+                comparisons.append(Comparison(compared.match, f"{name.qualname}: {compared.why}"))
+    return first_difference(comparisons)
 
 
 def is_opaque(recipe: r.Recipe) -> bool:
-    """Whether nothing but its type is known of it."""
+    """Whether only the type of the value is known."""
     return isinstance(recipe, r.UnknownRecipe) and recipe.reason.endswith(OPAQUE)
 
 
-def _given(call: CallRecipe) -> dict[str, r.Recipe]:
+def _named_inputs(call: CallRecipe) -> dict[str, r.Recipe]:
     return {**call.captured, **call.arguments}
 
 
 def _inputs(
-    comparison: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe
+    comparer: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe
 ) -> Iterable[Comparison]:
     for one, other in ((ours.arguments, theirs.arguments), (ours.captured, theirs.captured)):
-        # What `super()` uses is no input, and may be there in one version only.
+        # The cell that `super()` uses is no input, and may exist in one version only.
         names = one.keys() - {_SUPER}
         if names != other.keys() - {_SUPER}:
             yield Comparison(Match.DIFFERENT, "other names")
             return
         for name in one:
             if name in names:
-                yield comparison.compare(one[name], other[name])
+                yield comparer.compare(one[name], other[name])
 
 
-def _outcomes(comparison: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe) -> Comparison:
+def _outcomes(comparer: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe) -> Comparison:
     one, other = ours.outcome, theirs.outcome
     if OutcomeKind.NOT_TERMINATED in (one.kind, other.kind):
         return Comparison(Match.UNKNOWN, "a call did not end")
-    yielded = comparison.compare_all(one.yielded, other.yielded)
+    yielded = comparer.compare_all(one.yielded, other.yielded)
     if one.kind is not other.kind:
         return Comparison(Match.DIFFERENT, f"{one.kind.name.lower()}, {other.kind.name.lower()}")
     if one.value is None or other.value is None:
         return yielded
-    return first_difference((yielded, comparison.compare(one.value, other.value)))
+    return first_difference((yielded, comparer.compare(one.value, other.value)))
+
+
+def _changed(ours: CallRecipe, theirs: CallRecipe) -> Comparison:
+    return _changes(ours.changed, theirs.changed, _named_inputs(ours), _named_inputs(theirs))
 
 
 def _changes(
-    ours: Mapping[Any, r.Recipe],
-    theirs: Mapping[Any, r.Recipe],
-    before: Mapping[Any, r.Recipe],
-    other_before: Mapping[Any, r.Recipe],
+    ours: Mapping[_Name, r.Recipe],
+    theirs: Mapping[_Name, r.Recipe],
+    before: Mapping[_Name, r.Recipe],
+    other_before: Mapping[_Name, r.Recipe],
 ) -> Comparison:
     """Compare the inputs after the call; one that did not change is as it was before."""
-    found = []
+    comparisons = []
     for name in dict.fromkeys((*ours, *theirs)):
         one = ours.get(name, before.get(name))
         other = theirs.get(name, other_before.get(name))
         if one is None or other is None:
-            found.append(Comparison(Match.UNKNOWN, f"{name} is not known on one side"))
+            comparisons.append(Comparison(Match.UNKNOWN, f"{name} is not known on one side"))
         else:
-            # What is shared was told on entry, and is something else by now.
-            found.append(_RecipeComparer().compare(one, other))
-    return first_difference(found)
+            # With a new comparer: labels that were matched on entry have other contents by now.
+            comparisons.append(_RecipeComparer().compare(one, other))
+    return first_difference(comparisons)

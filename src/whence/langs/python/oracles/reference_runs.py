@@ -74,11 +74,6 @@ class NotFullyRecorded(Exception):
     """Why a call is not known with all that it called."""
 
 
-def function_key(call: CallRecipe) -> tuple[str, str, tuple[str, ...]]:
-    """What makes two functions of two versions the same."""
-    return call.code.module, call.code.qualname, call.code.parameters
-
-
 def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []

@@ -10,7 +10,7 @@ wrong argument may be the cause.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from whence.langs.python.oracles.annotations import (
     Parameter,
     find_function,
     parameters,
-    parsed,
+    parse_annotation,
 )
 from whence.langs.python.source.bindings import ProgramBindings
 from whence.langs.python.source.scopes import FunctionNode
@@ -39,8 +39,9 @@ from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 
 NAME = "type hints"
-_YIELDING = {"Iterator", "Iterable", "Generator", "AsyncIterator", "AsyncIterable"}
-_YIELDING |= {"AsyncGenerator"}
+_YIELDING = {
+    "Iterator", "Iterable", "Generator", "AsyncIterator", "AsyncIterable", "AsyncGenerator",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class TypeHintOracle:
         self._programs: dict[int, _Program] = {}
 
     def judge(self, question: Question) -> Judgement | None:
-        """What the annotations say of a call."""
+        """Judge a call by its annotations."""
         try:
             position = self._tree.position(question.node)
             source, number = place_of(self._tree, position)
@@ -82,8 +83,10 @@ class TypeHintOracle:
         program = self._program(source)
         if call.code not in program.declared:
             program.declared[call.code] = _declared(program.modules, call.code)
-        found = program.declared[call.code]
-        return None if found is None else _Judging(program, found, call, question.call).judge()
+        declared = program.declared[call.code]
+        if declared is None:
+            return None
+        return _CallCheck(program, declared, call, question.call).judge()
 
     def _program(self, source: TraceSource) -> _Program:
         if id(source) not in self._programs:
@@ -95,15 +98,15 @@ class TypeHintOracle:
 def unchanged_files(source: TraceSource) -> dict[str, Path]:
     """The files of the modules that were not written to since the recording began.
 
-    Code that is in no file (`CodeEntry.is_text`) is not of them, though it may run in their name.
+    Code that is in no file (`CodeEntry.is_text`) does not count, though it may name a module.
     """
-    found: dict[str, set[str]] = {}
+    files_of: dict[str, set[str]] = {}
     for code in source.tables.codes():
         if not code.is_text:
-            found.setdefault(code.module, set()).add(code.file)
+            files_of.setdefault(code.module, set()).add(code.file)
     header = source.file.header
     files: dict[str, Path] = {}
-    for module, names in found.items():
+    for module, names in files_of.items():
         path = Path(header.cwd, next(iter(names)))
         try:
             unchanged = len(names) == 1 and path.stat().st_mtime_ns < header.clock
@@ -119,19 +122,19 @@ def _declared(modules: ProgramBindings, code: CodeEntry) -> _Declared | None:
     module = modules.module(code.module)
     if module is None or code.is_text:
         return None
-    found = find_function(module, code.qualname, code.first_line)
-    if found is None:
+    match = find_function(module, code.qualname, code.first_line)
+    if match is None:
         return None
-    function, scope = found
-    known = tuple(parameters(function))
-    names = tuple(_mangled(parameter.name, code.qualname) for parameter in known)
+    function, scope = match
+    declared = tuple(parameters(function))
+    names = tuple(_mangle(parameter.name, code.qualname) for parameter in declared)
     if names != code.parameters or _is_unchecked(function):
         return None
-    return _Declared(known, function.returns, scope)
+    return _Declared(declared, function.returns, scope)
 
 
-def _mangled(name: str, qualname: str) -> str:
-    """A private name as the code of a method has it."""
+def _mangle(name: str, qualname: str) -> str:
+    """A private name as the compiler mangles it inside a class."""
     owner = qualname.rpartition(".")[0].rpartition(".")[2].lstrip("_")
     private = name.startswith("__") and not name.endswith("__")
     return f"_{owner}{name}" if private and owner and owner != "<locals>" else name
@@ -141,8 +144,8 @@ def _is_unchecked(function: FunctionNode) -> bool:
     return any("no_type_check" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
-class _Judging:
-    """One call against its annotations."""
+class _CallCheck:
+    """Checks one call against its annotations."""
 
     def __init__(
         self, program: _Program, declared: _Declared, call: CallRecipe, shown: Call
@@ -155,18 +158,15 @@ class _Judging:
     def judge(self) -> Judgement | None:
         labels = _labels(self._call.arguments.values(), self._call.captured.values())
         certain = True
-        for parameter in self._declared.parameters:
-            value = self._call.arguments[self._call.code.parameters[self._place(parameter)]]
+        for index, parameter in enumerate(self._declared.parameters):
+            value = self._call.arguments[self._call.code.parameters[index]]
             fits_hint = self._argument(parameter, value, labels)
             if fits_hint is False:
-                shown = f"{parameter.name} {self._argument_text(parameter)}"
+                shown = f"{parameter.name} {self._argument_text(index)}"
                 reason = f"{shown} is not {_text(parameter.annotation)}"
                 return Judgement(Verdict.INADMISSIBLE, reason)
             certain = certain and fits_hint is True
         return self._result() if certain else None
-
-    def _place(self, parameter: Parameter) -> int:
-        return self._declared.parameters.index(parameter)
 
     def _argument(
         self, parameter: Parameter, value: r.Recipe, labels: dict[int, r.Recipe]
@@ -181,7 +181,7 @@ class _Judging:
             allowed = Either((allowed, Builtin("None")))
         fits_hint = self._fits(value, allowed, labels)
         if fits_hint is False and default is not None and not _is_other(value, default):
-            return None  # who gives a default may give what the annotation does not allow
+            return None  # a default may be outside of its annotation on purpose
         return fits_hint
 
     def _result(self) -> Judgement | None:
@@ -209,10 +209,10 @@ class _Judging:
         return _wrong(f"result {show(shown_value, BRIEF) if shown_value else '?'}", annotation)
 
     def _yielded(self, annotation: ast.expr) -> Allowed | None:
-        """What a generator's annotation says of each value that it yields."""
+        """What a generator's annotation allows as yielded values."""
         expression: ast.expr | None = annotation
         if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
-            expression = parsed(expression.value)
+            expression = parse_annotation(expression.value)
         if not isinstance(expression, ast.Subscript):
             return None
         named = self._program.reader.meaning(expression.value, self._declared.scope)
@@ -228,10 +228,9 @@ class _Judging:
     def _fits(self, value: r.Recipe, allowed: Allowed, labels: dict[int, r.Recipe]) -> bool | None:
         return fits(value, allowed, self._program.modules, labels.get)
 
-    def _argument_text(self, parameter: Parameter) -> str:
-        place = self._place(parameter)
+    def _argument_text(self, index: int) -> str:
         arguments = self._shown.arguments
-        return show(arguments[place].value, BRIEF) if place < len(arguments) else ""
+        return show(arguments[index].value, BRIEF) if index < len(arguments) else ""
 
 
 def _wrong(what: str, annotation: ast.expr) -> Judgement:
@@ -265,12 +264,12 @@ def _is_other(value: r.Recipe, default: ast.expr) -> bool:
     return type(value.value) is not type(default.value) or value.value != default.value
 
 
-def _labels(*values: object) -> dict[int, r.Recipe]:
-    found: dict[int, r.Recipe] = {}
-    for group in values:
-        for value in group:  # type: ignore[attr-defined]
+def _labels(*groups: Iterable[r.Recipe]) -> dict[int, r.Recipe]:
+    parts: dict[int, r.Recipe] = {}
+    for group in groups:
+        for value in group:
             for part in r.walk(value):
                 label = getattr(part, "label", None)
                 if label is not None and not isinstance(part, r.SharedRecipe):
-                    found[label] = part
-    return found
+                    parts[label] = part
+    return parts

@@ -82,6 +82,5 @@ def _lines_in(folder: Path) -> frozenset[int]:
         return frozenset(json.loads((folder / _LINES).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise CannotReplay(
-            "which lines ran is not known: the program did not end in the way it did before, or "
-            "traces itself"
+            "which lines ran is not known: the program ended differently, or traces itself"
         ) from None

@@ -82,7 +82,7 @@ class CallZoom:
         try:
             whole = read_segments(events, body)
         except CannotZoom as why:
-            raise CannotReplay(f"call {node} cannot be gone into: {why}") from None
+            raise CannotReplay(f"call {node} cannot be zoomed into: {why}") from None
         difference = _other_end(call, events, whole)
         if difference:
             raise ReplayDiverged(f"call {node} {difference}")
@@ -95,12 +95,12 @@ class CallZoom:
         source = tree.sources[int(tree.source_of[position])]
         detail = int(tree.details[position])
         if not isinstance(source, TraceSource) or detail < 1:
-            raise CannotReplay(f"call {node} is no call of a function, so there is nothing in it")
+            raise CannotReplay(f"call {node} is no call of a function, so it has no steps")
         code = source.code(detail)
         if code.is_text:
             raise CannotReplay(f"the text of {code.qualname} is in no file")
         if code.module not in unchanged_files(source):
-            raise CannotReplay(f"{code.file} is not what it was when it was recorded")
+            raise CannotReplay(f"{code.file} has changed since it was recorded")
         try:
             text = decode_source(Path(code.file).read_bytes())
             return code, find_body(text, code.first_line, code.qualname)
@@ -124,11 +124,11 @@ class CallZoom:
                     raise CannotReplay(f"call {node} was not run to its end again: {problem}")
                 if call.outcome.kind is OutcomeKind.YIELDED and not call.outcome.yielded:
                     raise CannotReplay(
-                        f"call {node} has no steps: it was made, and nobody asked it for anything"
+                        f"call {node} has no steps: the generator was created but never advanced"
                     )
                 raise CannotReplay(
-                    f"the program was run again, and call {node} told nothing: it did not "
-                    "begin, or its code is made anew while the program runs"
+                    f"the program was run again, and no steps of call {node} were recorded: it "
+                    "did not begin, or its code is compiled anew while the program runs"
                 )
             log = json.loads(output.read_text(encoding="utf-8"))
             last = max(node, *(event[4] for event in log["events"] if len(event) > 4))
@@ -145,7 +145,7 @@ def _other_end(call: Call, events: StepLog, whole: Segment) -> str:
     if whole.ending is SegmentEnding.CUT:
         return ""
     if (outcome.kind is OutcomeKind.RAISED) != (whole.ending is SegmentEnding.RAISE):
-        return "ended in another way"
+        return "ended differently"
     if outcome.kind is not OutcomeKind.RETURNED or whole.value is None or outcome.value is None:
         return ""
     before, now = outcome.value, events.value(whole.value)

@@ -42,8 +42,6 @@ class DeterminismReport:
     """How many calls are the same."""
     played: int
     """How many events were played from the journal."""
-    confined: bool
-    """Whether the operating system kept the re-run from changing anything."""
     divergence: Divergence | None = None
     cause: str = ""
     unknown: str = ""
@@ -68,9 +66,8 @@ def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> 
             callers = [callers_of(run, divergence.call) for run in (tree, again)]
             cause = likely_cause(tree, header, played, f"{divergence} {callers}")
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
-        report = played.report
         return DeterminismReport(
-            count, int(report.get("played", 0)), bool(report.get("confined")), divergence, cause,
+            count, int(played.report.get("played", 0)), divergence, cause,
             unknown=_unknown(tree), ended=_ending(tree) is not None,
         )  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
@@ -18,7 +17,6 @@ class FallbackProvenance:
 
     recorded: Provenance
     shadow_runs: ShadowRunProvenance
-    reruns: ProgramReruns
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the marked part."""

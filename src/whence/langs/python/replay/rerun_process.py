@@ -63,7 +63,7 @@ class ReplayDiverged(CannotReplay):
 
 def divergence_message(how: str) -> str:
     """That a re-run diverged, in half a sentence."""
-    return f"the program went another way when it was run again: {how}"
+    return f"the re-run diverged: {how}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def run_again(
     in_time = wait_for(process, time_limit, lambda: progress(calls_in(folder)))
     output = folder / OUTPUT
     if not output.exists() or not output.stat().st_size:
-        raise CannotReplay("the program was started again, and did not come to run")
+        raise CannotReplay("the program was started again, but wrote no recording")
     return output, RerunOutcome(report_in(folder), in_time)
 
 

@@ -1,12 +1,12 @@
 """Matches the calls of a shadow run to the recorded calls.
 
-The tree of calls below the shadowed call must be the recorded one: each call makes as many calls of
-each function as it did, in the order in which they began. Bodies of modules and classes, and
-functions compiled from a string at run time (`exec`), are calls of the recording only; their
-callees count as callees of their caller. Generators begin later than they are created: if the order
-in which a call created several of one kind is not known, they are not matched.
+Each call in the shadow run must call each function as often as its recorded call did; calls of one
+function are matched in the order in which they began. Bodies of modules and classes, and functions
+compiled from a string at run time (`exec`), are calls of the recording only; their callees count as
+callees of their caller. Generators begin later than they are created: if a call created several of
+one function and their order of creation is not known, they are not matched.
 
-Invariant: a run in which some call makes other calls than it did is a `ShadowRunDiverged`.
+Invariant: a run in which some call makes other calls than recorded is a `ShadowRunDiverged`.
 """
 
 from __future__ import annotations
@@ -34,51 +34,51 @@ class CallAlignment:
     """The recorded calls of a shadowed subtree."""
 
     ids: Mapping[int, int]
-    """The recorded call of each call of the run with tags, by its place there."""
+    """The id of the recorded call, by the index of its call in the shadow run."""
     others: frozenset[int]
-    """Recorded calls of the subtree of which it is not known which they are there."""
+    """Recorded calls of the subtree that are not matched."""
 
 
 def code_at(tree: ColumnTree, position: int) -> CodeEntry:
     """The code of a recorded call."""
-    source: Any = tree.sources[int(tree.source_of[position])]
+    source = tree.sources[int(tree.source_of[position])]
     if not isinstance(source, TraceSource):
-        raise ShadowRunDiverged("it lies in a process that the program started")
+        raise ShadowRunDiverged("it is in a process that the program started")
     return source.code(int(tree.details[position]))
 
 
 def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> CallAlignment:
-    """The calls below `top` (its id), given what a run with tags says of its calls."""
-    below: dict[int, list[int]] = {}
-    for place, call in enumerate(calls[1:], 1):
-        below.setdefault(call["parent"], []).append(place)
+    """Match the calls below `top` (an id) to those that a shadow run reports."""
+    callees: dict[int, list[int]] = {}
+    for index, call in enumerate(calls[1:], 1):
+        callees.setdefault(call["parent"], []).append(index)
     tagged = {(call["name"], call["line"]) for call in calls}
     ids = {0: top}
     pending = [0]
     while pending:
-        place = pending.pop()
-        recorded = _callees(tree, ids[place], tagged)
-        theirs: dict[Key, list[int]] = {}
-        for each in below.get(place, ()):
-            theirs.setdefault((calls[each]["name"], calls[each]["line"]), []).append(each)
-        for key in theirs.keys() | recorded.keys():
-            ours, again = recorded.get(key, []), theirs.get(key, [])
-            if len(ours) != len(again):
+        caller = pending.pop()
+        recorded = _callees(tree, ids[caller], tagged)
+        again: dict[Key, list[int]] = {}
+        for callee in callees.get(caller, ()):
+            again.setdefault((calls[callee]["name"], calls[callee]["line"]), []).append(callee)
+        for key in again.keys() | recorded.keys():
+            before, now = recorded.get(key, []), again.get(key, [])
+            if len(before) != len(now):
                 raise ShadowRunDiverged(
-                    f"call {ids[place]} called {key[0]} {_times(len(ours))}, "
-                    f"now {_times(len(again))}"
+                    f"call {ids[caller]} called {key[0]} {_times(len(before))}, "
+                    f"now {_times(len(now))}"
                 )
-            if len(again) > 1 and calls[again[0]]["is_stepped"]:
-                # In which order they began is not in which they were made.
-                made = [calls[each]["made"] for each in again]
-                if not all(made):
+            if len(now) > 1 and calls[now[0]]["is_stepped"]:
+                # Generators may begin in another order than they were created.
+                created = [calls[callee]["made"] for callee in now]
+                if not all(created):
                     continue
-                again = [each for _, each in sorted(zip(made, again, strict=True))]
-            ids.update(zip(again, ours, strict=True))
-            pending += again
+                now = [callee for _, callee in sorted(zip(created, now, strict=True))]
+            ids.update(zip(now, before, strict=True))
+            pending += now
     position = tree.position(top)
-    everything = {tree.id(each) for each in range(position, int(tree.columns.end[position]))}
-    return CallAlignment(ids, frozenset(everything.difference(ids.values())))
+    subtree = {tree.id(index) for index in range(position, int(tree.columns.end[position]))}
+    return CallAlignment(ids, frozenset(subtree.difference(ids.values())))
 
 
 def _times(count: int) -> str:
@@ -86,14 +86,14 @@ def _times(count: int) -> str:
 
 
 def _callees(tree: ColumnTree, node: int, tagged: Set[Key]) -> dict[Key, list[int]]:
-    """What a call called, by function; what never carries tags is looked through."""
+    """The recorded callees of a call, by function; calls that never carry tags are skipped."""
     columns = tree.columns
     position = tree.position(node)
     callees: dict[Key, list[int]] = {}
     below, end = position + 1, int(columns.end[position])
     while below < end:
         if columns.implicit[below]:
-            raise ShadowRunDiverged("calls below it were left out of the recording")
+            raise ShadowRunDiverged("some calls below it were not recorded")
         code = code_at(tree, below)
         key = code.qualname, code.first_line
         if is_body(code) or (code.is_text and key not in tagged):

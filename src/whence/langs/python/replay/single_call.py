@@ -75,7 +75,7 @@ def _check(source: TraceSource, code: CodeEntry) -> None:
     if code.is_stepped:
         raise CannotTell("it is a generator or coroutine")
     if code.is_text or code.module not in unchanged_files(source):
-        raise CannotTell("its file is not there any more as it was")
+        raise CannotTell("its file has changed or is gone")
 
 
 def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozenset[int]:
@@ -101,5 +101,5 @@ def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozens
             raise CannotTell(f"it reads {name.qualname}, which cannot be made again")
     for compared in (compare_state(ours, theirs), compare_equations(ours, theirs)):
         if compared.match is not Match.SAME:
-            raise CannotTell(f"made again, it does not come to the same ({compared.why})")
+            raise CannotTell(f"made again, it has a different outcome ({compared.why})")
     return frozenset(done.lines or ())

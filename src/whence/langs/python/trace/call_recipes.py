@@ -100,16 +100,6 @@ class CallRecipe:
             yield self.outcome.value
 
 
-def inputs_of(tree: Tree, position: int) -> dict[str, Recipe]:
-    """The arguments of the call at a position, by parameter."""
-    return dict(call_recipe(tree, position).arguments)
-
-
-def outcome_of(tree: Tree, position: int) -> OutcomeRecipe:
-    """The outcome of the call at a position."""
-    return call_recipe(tree, position).outcome
-
-
 def call_recipe(tree: Tree, position: int) -> CallRecipe:
     """The call at a position as recipes; `TraceError` if it is not one of a trace."""
     source, number = place_of(tree, position)

@@ -21,12 +21,10 @@ from typing import Any
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe, dangling, place_of
-from whence.langs.python.trace.joined_processes import JoinedProcessSource
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
 from whence.ports import Tree
-from whence.tree.column_tree import ColumnTree
 
 _VERSION = 1
 """Raise this whenever digests of equal calls change: answers kept until then are lost."""
@@ -36,13 +34,6 @@ _NO_FILE = "it is code that no file holds"
 
 class NoEquationDigest(Exception):
     """A call has no digest; the text says why."""
-
-
-def is_recorded(tree: Tree) -> bool:
-    """Whether a tree is that of a recording."""
-    return isinstance(tree, ColumnTree) and isinstance(
-        tree.sources[0], TraceSource | JoinedProcessSource
-    )
 
 
 class EquationDigests:

@@ -1,12 +1,12 @@
-"""The traces of a program's processes as one tree: each hangs below the call that started it.
+"""Joins the traces of a program's processes to one tree: each is below the call that started it.
 
-A process is one more call, whose callees are what it did. Which call started it is said by its own
-header, if it was forked off; else by the file of starts, to which the starting process tells it. If
-neither does, or that call was lost, it hangs below the whole of the process that started it.
+A process is one more call, whose callees are its own calls. The header of a forked process names
+the call that started it. Other starts are read from a file to which the starting process appends
+them. If neither names a call, or that call was lost, the process is placed below the root of the
+one that started it.
 
-Whatever is wrong with the trace of a child is told by a note, and never keeps the others from being
-opened. A process that ended without a call that was recorded, and started none that made one, is
-left out.
+A child whose trace cannot be read becomes a note; the others are opened all the same. A process
+without recorded calls is left out, unless it started one that has some.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from whence.tree.column_tree import ColumnTree, assemble_tree
 
 _SPAN = 2**42
 _HALF = 2**41
-"""A detail of the joined tree is the member's number times the span, plus its own and the half."""
-_MOST = 10_000
+"""A detail of the joined tree is the member's number × `_SPAN` + `_HALF` + its own detail there."""
+_MOST_CHILDREN = 10_000
 NOT_RECORDED = "<not recorded>"
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedProcess:
-    """One process: its trace, and the name under which others speak of it."""
+    """One process: its trace, and the name by which other traces refer to it."""
 
     name: str
     tree: ColumnTree
@@ -48,12 +48,11 @@ class _JoinedProcess:
 
     @property
     def header(self) -> TraceHeader:
-        """What its trace says of it."""
         return self.source.file.header
 
     @property
     def is_empty(self) -> bool:
-        """Whether it did nothing that is recorded. Of one that was killed nobody knows."""
+        """Whether it ended without recorded calls. A killed process may have lost some."""
         columns = self.tree.columns
         return self.source.has_ended and len(columns) == 1 and not columns.implicit[0]
 
@@ -64,7 +63,7 @@ class JoinedProcessSource:
     def __init__(self, members: Sequence[TraceSource], processes: int, notes: Sequence[str]):
         self.members = tuple(members)
         self.processes = processes
-        """How many there were, with those that are left out."""
+        """How many there were, including those that are left out."""
         self.notes = tuple(notes)
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
@@ -74,54 +73,56 @@ class JoinedProcessSource:
 
     def site_span(self, detail: int) -> Span | None:
         """The expression in which a call was made."""
-        member, own = divmod(detail, _SPAN)
-        return self.members[member].site_span(own - _HALF)
+        member, own = member_of(detail)
+        return self.members[member].site_span(own)
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """What was not recorded is not to be had from a trace."""
+        """Always refused: several processes are not run again."""
         raise CannotExpand(
             "the calls below this one were not recorded: record again with higher bounds"
         )
 
 
 def member_of(detail: int) -> tuple[int, int]:
-    """Which trace a detail of a family is in, and what it is there."""
+    """The number of the trace that holds a detail of the joined tree, and its detail there."""
     member, own = divmod(detail, _SPAN)
     return member, own - _HALF
 
 
-Open = Callable[[TraceFile], ColumnTree]
+OpenTree = Callable[[TraceFile], ColumnTree]
 
 
-def with_children(tree: ColumnTree, file: TraceFile, opened: Open) -> ColumnTree:
-    """The tree of a trace with those of the processes that its program started, if there are."""
+def with_children(tree: ColumnTree, file: TraceFile, open_tree: OpenTree) -> ColumnTree:
+    """The tree of a trace, joined with those of the processes that its program started."""
     folder = file.path.with_name(file.path.name + f.FOLDER)
     if not file.header.run or not folder.is_dir():
         return tree
     notes: list[str] = []
     children = sorted(
-        _children(folder, file.header.run, opened, notes), key=lambda member: member.header.clock
+        _children(folder, file.header.run, open_tree, notes), key=lambda member: member.header.clock
     )
     if not children and not notes:
         return tree
     source = tree.sources[0]
     assert isinstance(source, TraceSource)
     members = [_JoinedProcess(f.MAIN, tree, source), *children]
-    places = _places(members, _starts(folder))
-    kept = _kept(members, places)
-    return _joined(
-        [members[member] for member in kept], _renumbered(places, kept), len(members), notes
+    parents = _parents(members, _starts(folder))
+    kept = _with_calls(members, parents)
+    return _join(
+        [members[member] for member in kept], _renumber(parents, kept), len(members), notes
     )
 
 
-def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterator[_JoinedProcess]:
-    for path in sorted(folder.glob("*.whence"))[:_MOST]:
+def _children(
+    folder: Path, run: str, open_tree: OpenTree, notes: list[str]
+) -> Iterator[_JoinedProcess]:
+    for path in sorted(folder.glob("*.whence"))[:_MOST_CHILDREN]:
         try:
             file = TraceFile(path)
             if file.header.run != run:
                 file.close()
                 continue
-            tree = opened(file)
+            tree = open_tree(file)
         except WhenceError as problem:
             notes.append(f"a child process is left out: {problem}")
             continue
@@ -130,7 +131,7 @@ def _children(folder: Path, run: str, opened: Open, notes: list[str]) -> Iterato
         yield _JoinedProcess(path.name, tree, source)
 
 
-# --- who started whom ----------------------------------------------------------------------------
+# --- which call started which process ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,8 @@ class _Start:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """The member and the position in its tree below which another one hangs."""
+class _Parent:
+    """The call below which a process is placed: a member and a position in its tree."""
 
     member: int
     position: int
@@ -156,22 +157,24 @@ def _starts(folder: Path) -> list[_Start]:
         return []
     starts = []
     for line in text.splitlines():
-        words = line.split(" ")
-        if len(words) == 4 and all(len(word) < 20 and word.isdecimal() for word in words[:3]):
-            starts.append(_Start(int(words[0]), int(words[1]), int(words[2]), words[3]))
+        fields = line.split(" ")
+        if len(fields) == 4 and all(len(field) < 20 and field.isdecimal() for field in fields[:3]):
+            starts.append(_Start(int(fields[0]), int(fields[1]), int(fields[2]), fields[3]))
     return starts
 
 
-def _places(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Place]:
-    """Where each member hangs; that of the first, the program itself, means nothing."""
+def _parents(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Parent]:
+    """The parent of each member; that of the first, the main process, has no meaning."""
     numbers = {member.name: number for number, member in enumerate(members)}
-    places = [_Place(0, 0)]
+    parents = [_Parent(0, 0)]
     for number, member in enumerate(members[1:], 1):
         name, call = _starter(members[:number], member, starts)
         by = numbers.get(name, 0)
-        # One that is said to have been started by a later one is not to be trusted in this.
-        places.append(_Place(by, _position(members[by].tree, call)) if by < number else places[0])
-    return places
+        # A process cannot have been started by a later one: such a claim is ignored.
+        parents.append(
+            _Parent(by, _position(members[by].tree, call)) if by < number else parents[0]
+        )
+    return parents
 
 
 def _starter(
@@ -182,11 +185,11 @@ def _starter(
     name = header.parent or f.MAIN
     if header.parent_call is not None:
         return name, header.parent_call
-    own = [each for each in starts if each.process == header.pid and each.time <= header.clock]
+    own = [start for start in starts if start.process == header.pid and start.time <= header.clock]
     if own:
-        last = max(own, key=lambda each: each.time)
+        last = max(own, key=lambda start: start.time)
         return last.by, last.call
-    # A process that was forked off may have become another program, with its number kept.
+    # A forked process may have become another program (exec), which keeps its pid.
     for other in reversed(before):
         if other.header.pid == header.pid:
             return other.name, 0
@@ -200,25 +203,25 @@ def _position(tree: ColumnTree, call: int) -> int:
         return 0  # it was lost with the last page, or never written
 
 
-def _kept(members: list[_JoinedProcess], places: list[_Place]) -> list[int]:
-    """Those with calls, and those that started one with calls."""
+def _with_calls(members: list[_JoinedProcess], parents: list[_Parent]) -> list[int]:
+    """The members that have calls, and those that started one that has calls."""
     keep = [number == 0 or not member.is_empty for number, member in enumerate(members)]
     for number in range(len(members) - 1, 0, -1):
         if keep[number]:
-            keep[places[number].member] = True
+            keep[parents[number].member] = True
     return [number for number, wanted in enumerate(keep) if wanted]
 
 
-def _renumbered(places: list[_Place], kept: list[int]) -> list[_Place]:
+def _renumber(parents: list[_Parent], kept: list[int]) -> list[_Parent]:
     new = {number: index for index, number in enumerate(kept)}
-    return [_Place(new[places[number].member], places[number].position) for number in kept]
+    return [_Parent(new[parents[number].member], parents[number].position) for number in kept]
 
 
 # --- one tree ------------------------------------------------------------------------------------
 
 
-def _joined(
-    members: list[_JoinedProcess], places: list[_Place], processes: int, notes: list[str]
+def _join(
+    members: list[_JoinedProcess], placed_below: list[_Parent], processes: int, notes: list[str]
 ) -> ColumnTree:
     functions = _Functions()
     columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in Rows.__slots__}
@@ -230,10 +233,10 @@ def _joined(
         parent = own.parent.astype(np.int64)
         parents = np.where(parent < 0, -1, ids[-1][parent])
         if number:
-            parents[0] = ids[places[number].member][places[number].position]
+            parents[0] = ids[placed_below[number].member][placed_below[number].position]
         base = int(ids[-1].max()) + 1
         mapped = functions.numbers(tree.functions)[own.function]
-        # The digests of two traces count their own tables: equal ones do not mean equal calls.
+        # Digests contain numbers of their trace's tables, so they do not compare across traces.
         salt = np.uint64(mix(number, 0x70726F63) if number else 0).astype(np.int64)
         added = {
             "ids": ids[-1],
@@ -249,7 +252,7 @@ def _joined(
         }
         for name, values in added.items():
             columns[name].append(np.asarray(values))
-    _make_explicit(columns, places[1:], functions, base)
+    _make_explicit(columns, placed_below[1:], functions, base)
     typecodes = {name: getattr(Rows(), name).typecode for name in Rows.__slots__}
     rows = Rows(
         **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
@@ -270,48 +273,47 @@ class _Functions:
 
     def __init__(self) -> None:
         self.table: list[Function] = []
-        self._known: dict[Function, int] = {}
+        self._numbers: dict[Function, int] = {}
         self._taken: set[str] = set()
 
     def numbers(self, functions: Sequence[Function]) -> npt.NDArray[np.int32]:
-        """The number of each; those that are new are added."""
         return np.array([self.number(function) for function in functions], dtype=np.int32)
 
     def number(self, function: Function) -> int:
-        """The number of one."""
-        if function not in self._known:
-            self._known[function] = len(self.table)
+        """The number of a function; a new one is added."""
+        if function not in self._numbers:
+            self._numbers[function] = len(self.table)
             name, copy = function.name, 1
             if name in self._taken and function.location is not None:
                 name = f"{name} ({function.location})"
-            spelt = name
-            while spelt in self._taken:
+            unique = name
+            while unique in self._taken:
                 copy += 1
-                spelt = f"{name} #{copy}"
-            self._taken.add(spelt)
-            self.table.append(replace(function, name=spelt))
-        return self._known[function]
+                unique = f"{name} #{copy}"
+            self._taken.add(unique)
+            self.table.append(replace(function, name=unique))
+        return self._numbers[function]
 
 
 def _make_explicit(
     columns: dict[str, list[npt.NDArray[Any]]],
-    places: list[_Place],
+    parents: list[_Parent],
     functions: _Functions,
     base: int,
 ) -> None:
-    """A call that started a process has it below, and so cannot stand for unrecorded calls too."""
+    """Make calls that started a process explicit: their unrecorded callees become one filler."""
     filler = Function(NOT_RECORDED, trusted=True)
     added: dict[str, list[float]] = {name: [] for name in Rows.__slots__}
-    for place in dict.fromkeys(places):
-        implicit, own = columns["implicit"][place.member], columns["own"][place.member]
-        if not implicit[place.position]:
+    for parent in dict.fromkeys(parents):
+        implicit, own = columns["implicit"][parent.member], columns["own"][parent.member]
+        if not implicit[parent.position]:
             continue
-        hidden = float(own[place.position]) - 1
-        implicit[place.position], own[place.position] = 0, 1.0
+        hidden = float(own[parent.position]) - 1
+        implicit[parent.position], own[parent.position] = 0, 1.0
         number = functions.number(filler)
         values: dict[str, float] = {
             "ids": base + len(added["ids"]),
-            "parents": int(columns["ids"][place.member][place.position]),
+            "parents": int(columns["ids"][parent.member][parent.position]),
             "functions": number,
             "rules": number,
             "outcomes": int(OutcomeKind.RETURNED),
@@ -319,7 +321,7 @@ def _make_explicit(
             "equations": int(np.uint64(mix(base, len(added["ids"]))).astype(np.int64)),
             "efforts": len(NOT_RECORDED),
             "implicit": 1,
-            "details": place.member * _SPAN + _HALF - int(hidden),
+            "details": parent.member * _SPAN + _HALF - int(hidden),
         }
         for name, value in values.items():
             added[name].append(value)

@@ -1,7 +1,4 @@
-"""Chooses the scanner in C where it was built, else the one in Python.
-
-Both give the same result; whoever opens a trace does not notice which one it was.
-"""
+"""Chooses the native scanner if it was built, else the Python one. Both give the same result."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ else:
 
 
 class TraceScanner(Protocol):
-    """What both scanners do."""
+    """Scans a trace page by page."""
 
     def feed(self, page: int, data: bytes) -> None:
         """Scan all records of a page."""
 
     def finish(self, *, comparable: bool) -> TraceScan:
-        """What was found."""
+        """The result. `comparable`: equal records of two calls mean that the calls are equal."""
 
 
 class NativeTraceScanner:
@@ -40,16 +37,13 @@ class NativeTraceScanner:
         self._scanner = _scan.Scanner()
 
     def feed(self, page: int, data: bytes) -> None:
-        """Scan all records of a page."""
         self._scanner.feed(page, data)
 
     def finish(self, *, comparable: bool) -> TraceScan:
-        """What was found. `comparable`: equal records of two calls mean that they are equal."""
         return TraceScan.from_buffers(self._scanner.finish(comparable))
 
 
 def new_scanner() -> TraceScanner:
-    """A new scanner."""
     return NativeTraceScanner() if HAS_NATIVE else PythonTraceScanner()
 
 
@@ -65,7 +59,7 @@ def decode_page(codec: int, stored: bytes, length: int) -> bytes:
 
 
 def arrange(parents: Int32s) -> TreeShape | None:
-    """The shape of a tree whose calls stand behind their parents; None: build.py has to do it."""
+    """The shape of a tree whose calls come after their parents; None: `build.py` computes it."""
     buffers = _scan.arranged(np.ascontiguousarray(parents)) if HAS_NATIVE else None
     if buffers is None:
         return None

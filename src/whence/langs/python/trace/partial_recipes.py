@@ -1,7 +1,7 @@
-"""Recipes that also tell what is known of a value that was cut off: its type, and no more.
+"""Recipes that keep the type of a value that was not recorded in full.
 
-For whoever judges by types, a list of a thousand items is a list, though no recipe to make it
-again. A `Partly` is an `UnknownRecipe` to all others.
+An oracle that judges by types needs to know that a cut-off list is a list, although the list cannot
+be rebuilt. For everyone else, a `TypeOnlyRecipe` is an `UnknownRecipe`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,15 @@ from whence.langs.python.trace.value_recipes import (
 )
 from whence.ports import Tree
 
-_NOTHING = UnboundRecipe()
-
 
 @dataclass(frozen=True, slots=True)
-class Partly(UnknownRecipe):
-    """A value of which only the type is known: that of `known`, whose content says nothing."""
+class TypeOnlyRecipe(UnknownRecipe):
+    """A value of which only the type is known: that of `sample`, whose content says nothing."""
 
-    known: Recipe = _NOTHING
+    sample: Recipe = UnboundRecipe()  # noqa: RUF009  it is frozen
 
 
-_TYPES: dict[int, Recipe] = {
+_SAMPLES: dict[int, Recipe] = {
     f.LIST: ItemsRecipe("list", ()),
     f.TUPLE: ItemsRecipe("tuple", ()),
     f.SET: ItemsRecipe("set", ()),
@@ -53,47 +51,49 @@ _TYPES: dict[int, Recipe] = {
     f.FLOAT: LiteralRecipe(0.0),
     f.COMPLEX: LiteralRecipe(0j),
 }
-"""By the byte of a value something of the same type."""
+"""For each kind byte, some value of that type."""
 
 
 def partial_recipe(tree: Tree, position: int) -> CallRecipe:
-    """The call at a position as recipes, what was cut off as `Partly` where its type is known."""
+    """The call at a position as recipes; a cut-off value of known type is a `TypeOnlyRecipe`."""
     source, number = place_of(tree, position)
     return _Source(source).call_recipe(number)
 
 
 class _Reader(RecipeReader):
     def _plain(self, kind: int, place: int) -> tuple[Recipe, int]:
-        made, place = super()._plain(kind, place)
-        return _known(made, _TYPES.get(kind)), place
+        recipe, place = super()._plain(kind, place)
+        return _with_type(recipe, _SAMPLES.get(kind)), place
 
     def _container(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
-        made, place = super()._container(kind, place, nesting, number)
-        return _known(made, _TYPES.get(kind)), place
+        recipe, place = super()._container(kind, place, nesting, number)
+        return _with_type(recipe, _SAMPLES.get(kind)), place
 
     def _typed(self, kind: int, place: int, nesting: int, number: int) -> tuple[Recipe, int]:
-        made, end = super()._typed(kind, place, nesting, number)
-        if not isinstance(made, UnknownRecipe):
-            return made, end
+        recipe, end = super()._typed(kind, place, nesting, number)
+        if not isinstance(recipe, UnknownRecipe):
+            return recipe, end
         type_number, inner = read_v(self._data, place)
         entry = self._tables.type(type_number)
         name = QualifiedName(entry.module, entry.qualname)
-        known: Recipe | None = InstanceRecipe(name, ())
+        sample: Recipe | None = InstanceRecipe(name, ())
         if kind == f.SUBCLASS:
             byte = self._data[inner]
-            content = LiteralRecipe(0) if byte >= f.SMALL else _TYPES.get(byte)
-            known = None if content is None else ExtendedRecipe(name, content, ())
+            content = LiteralRecipe(0) if byte >= f.SMALL else _SAMPLES.get(byte)
+            sample = None if content is None else ExtendedRecipe(name, content, ())
         elif kind == f.EXCEPTION:
-            known = ExceptionRecipe(name, ItemsRecipe("tuple", ()), ())
+            sample = ExceptionRecipe(name, ItemsRecipe("tuple", ()), ())
         elif kind in (f.SUMMARY, f.OPAQUE):
-            known = SummaryRecipe(name, "")
-        return _known(made, None if name.is_local else known), end
+            sample = SummaryRecipe(name, "")
+        return _with_type(recipe, None if name.is_local else sample), end
 
 
-def _known(made: Recipe, known: Recipe | None) -> Recipe:
-    if not isinstance(made, UnknownRecipe) or isinstance(made, Partly) or known is None:
-        return made
-    return Partly(made.reason, made.label, known)
+def _with_type(recipe: Recipe, sample: Recipe | None) -> Recipe:
+    if sample is None or not isinstance(recipe, UnknownRecipe):
+        return recipe
+    if isinstance(recipe, TypeOnlyRecipe):
+        return recipe
+    return TypeOnlyRecipe(recipe.reason, recipe.label, sample)
 
 
 class _Source(RecipeSource):

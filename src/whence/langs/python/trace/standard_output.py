@@ -1,9 +1,8 @@
 """What a recorded program printed, line by line, and which calls wrote each line.
 
-Lines are those of standard output as text, in the order in which they were written; where one ends
-only a newline says. What bypasses the text stream is not in a recording, and so is counted by
-nobody here. Of one very long text only the beginning is recorded: how many lines are missing there
-is not known, so nothing behind it has a number.
+Lines are those of standard output as text, in the order in which they were written; only a newline
+ends one. Output that bypasses the text stream is not recorded. Of a very long text only the
+beginning is recorded, so the lines after it have no numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ MOST_LINES = 100_000
 MOST_CHARACTERS = 16 * 2**20
 _LONGEST = 10_000
 _CUT = re.compile(r"…\d+ more characters\n\Z")
-NOT_COUNTED = "what comes after it cannot be counted: a very long text was not recorded in full"
-TOO_MANY = "what comes after it is more than is read of an output"
+NOT_COUNTED = "later lines cannot be counted: a very long text was not recorded in full"
+TOO_MANY = "the output is longer than what is read of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,13 @@ class PrintedLine:
 
 @dataclass(frozen=True, slots=True)
 class StandardOutput:
-    """All lines, and what keeps further ones from being known."""
+    """All lines that are known, and why later ones are not (empty if there are none)."""
 
     lines: tuple[PrintedLine, ...]
     rest: str = ""
 
 
-def in_lines(pieces: Iterable[tuple[int, str]]) -> StandardOutput:
+def split_lines(pieces: Iterable[tuple[int, str]]) -> StandardOutput:
     """The lines that calls wrote piece by piece, each piece with the number of its call."""
     lines: list[PrintedLine] = []
     parts: list[str] = []

@@ -1,13 +1,13 @@
-"""Where what a recording shows came from, as far as a recording can tell.
+"""Origins that a recording alone can tell: of printed lines and of exceptions.
 
 It does not follow values through the program. It knows which call wrote each line of the output,
-and which call an exception left first. Everything else is unknown, and said to be.
+and which call an exception left first. All other origins are reported as unknown.
 
-An exception that left a call is taken for the one that left another call before, while this one
-ran, if both are told in the same way, and the other is the last that was left at all or a callee of
-this one; or if both are of one type, and the callee was called in the very place where this one was
-left. A call that catches an exception and then raises an equal one of its own is not told from one
-that lets it pass.
+Two calls are taken to have been left by the same exception if the inner one was left while the
+outer one ran, both recorded exceptions look alike, and the inner one is the last call that any
+exception left, or a callee of the outer one. For a callee, the same type is enough if it was called
+at the very location where the exception left the outer call. A call that catches an exception and
+then raises an equal one cannot be distinguished from one that lets it pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXIT = "SystemExit"
 
 
 def program_of(tree: Tree) -> TraceSource | None:
-    """The trace of the program itself, whose calls have their numbers for ids in the tree.
+    """The trace of the main process, in which the number of a call is its id in the tree.
 
     None if the tree was not recorded from a Python program.
     """
@@ -42,7 +42,7 @@ def program_of(tree: Tree) -> TraceSource | None:
 
 @dataclass(frozen=True)
 class TraceProvenance:
-    """Origins of output and exceptions; of other parts none."""
+    """Origins of output and exceptions; of other parts they are unknown."""
 
     tree: ColumnTree
 
@@ -50,17 +50,17 @@ class TraceProvenance:
         """The call that wrote a line, or that an exception left first."""
         source = program_of(self.tree)
         if source is None or node >= source.calls:
-            return Origin(None, unknown="it lies in a process that the program started")
+            return Origin(None, unknown="it is in a process that the program started")
         if part.mark.root == PRINTED and not part.is_input:
             return self._of_output(source, node, part)
         if part.mark.root in (RESULT, "raised") and not part.is_input:
             path = self._path(source, node)
             if path is not None:
                 return path
-        return Origin(None, unknown="a recording does not tell where values were made")
+        return Origin(None, unknown="a recording does not show where values were made")
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
-        """Not known."""
+        """Never known from a recording."""
         return None
 
     def with_tree(self, tree: Tree) -> TraceProvenance:
@@ -84,7 +84,7 @@ class TraceProvenance:
         return Origin(first, self._upwards(first))
 
     def _upwards(self, node: int) -> tuple[int, ...]:
-        """A call and those that led to it, without the run itself."""
+        """A call and its ancestors, without the run itself."""
         chain, position = [], self.tree.position(node)
         while position > 0:
             chain.append(self.tree.id(position))
@@ -94,7 +94,7 @@ class TraceProvenance:
     # --- exceptions ------------------------------------------------------------------------------
 
     def _path(self, source: TraceSource, node: int) -> Origin | None:
-        """From where it was raised to the call that it left; None if no exception left that."""
+        """The calls that the exception passed through; None if no exception left the call."""
         raised = self._raised(source)
         if node == 0:
             start = self._left_the_run(source, raised)
@@ -107,22 +107,21 @@ class TraceProvenance:
         path = [start]
         while (below := self._before(source, raised, path[-1])) is not None:
             path.append(below)
-        chain = tuple(each for each in reversed(path) if each != node)
+        chain = tuple(call for call in reversed(path) if call != node)
         where = self.tree.call(self.tree.position(path[-1])).outcome.location
         return Origin(path[-1], chain, location=where)
 
     def _raised(self, source: TraceSource) -> Int64s:
-        """The calls that an exception left, in the order in which it did."""
-        columns = self.tree.columns
-        positions = np.flatnonzero(columns.outcome == OutcomeKind.RAISED)
-        known = self.tree.ids
-        ids = positions + self.tree.first_id if known is None else known[positions]
+        """The calls that an exception left, in order of time."""
+        positions = np.flatnonzero(self.tree.columns.outcome == OutcomeKind.RAISED)
+        all_ids = self.tree.ids
+        ids = positions + self.tree.first_id if all_ids is None else all_ids[positions]
         own = ids[(ids > 0) & (ids < source.calls)]
         ordered: Int64s = own[np.argsort(source.exit_at[own])]
         return ordered
 
     def _left_the_run(self, source: TraceSource, raised: Int64s) -> int | None:
-        """The last call that the exception left which ended the run."""
+        """The last call that was left by the exception that ended the run."""
         if not len(raised):
             return None
         last = int(raised[-1])
@@ -141,10 +140,10 @@ class TraceProvenance:
         if value is None:
             return None
         exits = source.exit_at
-        place = int(np.searchsorted(exits[raised], exits[node])) - 1
-        if place < 0:
+        index = int(np.searchsorted(exits[raised], exits[node])) - 1
+        if index < 0:
             return None
-        last = int(raised[place])
+        last = int(raised[index])
         if int(exits[last]) > int(source.call_at[node]) and _alike(source.raised(last), value):
             return last
         return self._from_callee(source, node, value)
@@ -152,32 +151,32 @@ class TraceProvenance:
     def _from_callee(self, source: TraceSource, node: int, value: Value) -> int | None:
         """The last callee that the exception left.
 
-        Another exception may have come and gone since, as in a handler that raises the first again.
+        A handler may have raised and caught others before it raised the first one again.
         """
         position, columns = self.tree.position(node), self.tree.columns
         where = self.tree.call(position).outcome.location
         area = slice(position + 1, int(columns.end[position]))
-        callees = (
-            position
-            + 1
-            + np.flatnonzero(
-                (columns.parent[area] == position) & (columns.outcome[area] == OutcomeKind.RAISED)
-            )
+        is_callee, is_raised = (
+            columns.parent[area] == position,
+            columns.outcome[area] == OutcomeKind.RAISED,
         )
+        callees = position + 1 + np.flatnonzero(is_callee & is_raised)
         for callee in callees[::-1].tolist():
             number = self.tree.id(callee)
             left = source.raised(number)
             if left is None or left.text != value.text:
                 continue
-            is_place = where is not None and self.tree.call(callee).site == where
-            if is_place or _alike(left, value):
+            left_here = where is not None and self.tree.call(callee).site == where
+            if left_here or _alike(left, value):
                 return number
         return None
 
 
 def _alike(one: Value | None, other: Value, depth: int = 0) -> bool:
-    """Whether nothing that is known of two exceptions differs. What is an input of the one call
-    need not be one of the other, and is not compared."""
+    """Whether two recorded exceptions do not differ.
+
+    Shared parts are not compared: an input of one call need not be an input of the other.
+    """
     if one is None:
         return False
     if Kind.SHARED in (one.kind, other.kind) or depth > _DEEPEST:
@@ -187,6 +186,6 @@ def _alike(one: Value | None, other: Value, depth: int = 0) -> bool:
     if len(one.parts) + one.omitted != len(other.parts) + other.omitted:
         return False
     return all(
-        step == others and _alike(part, of_other, depth + 1)
-        for (step, part), (others, of_other) in zip(one.parts, other.parts, strict=False)
+        step == other_step and _alike(part, other_part, depth + 1)
+        for (step, part), (other_step, other_part) in zip(one.parts, other.parts, strict=False)
     )

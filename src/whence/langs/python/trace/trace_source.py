@@ -12,7 +12,7 @@ from whence.errors import CannotExpand
 from whence.langs.python.trace.call_reader import CallReader
 from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.run_ending import RunEnding
-from whence.langs.python.trace.standard_output import StandardOutput, in_lines
+from whence.langs.python.trace.standard_output import StandardOutput, split_lines
 from whence.langs.python.trace.trace_format import MalformedTrace, read_text
 from whence.langs.python.trace.trace_pages import TraceError, TraceFile, printable
 from whence.langs.python.trace.trace_records import RecordPositions, TraceRecords
@@ -28,7 +28,7 @@ class CallExpander(Protocol):
 
     @property
     def gives_again(self) -> bool:
-        """Whether its calls have the same ids whenever they come to light."""
+        """Whether its calls have the same ids each time they are materialized."""
 
     def expand(self, number: int, levels: int) -> ColumnTree:
         """The tree whose top is this call."""
@@ -109,7 +109,7 @@ class TraceSource:
         return self.records.calls
 
     def ordinals(self) -> Int64s:
-        """The ordinal of each call, by its number: calls that were not recorded count, too."""
+        """The ordinal of each call, by its number: calls that were not recorded count too."""
         positions = self.records.positions
         skipped = np.zeros(self.calls + 1, dtype=np.int64)
         np.add.at(skipped, positions.skipped_before, positions.skipped_count)
@@ -170,7 +170,7 @@ class TraceSource:
     @cached_property
     def standard_output(self) -> StandardOutput:
         """What was printed, by line."""
-        return in_lines(self._output())
+        return split_lines(self._output())
 
     def run_outcome(self) -> Outcome:
         """How the run ended."""

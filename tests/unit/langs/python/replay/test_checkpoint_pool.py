@@ -1,4 +1,4 @@
-"""What is asked for later starts from sleeping copies of a re-run, and comes to the same."""
+"""Later re-runs start from checkpoints of an earlier one, with the same result."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Run:
             if node is not last or count > 1:
                 assert self.sleeping.is_before(self.partial.windows.ordinal(node))
             recorded = self.tree.call(self.tree.position(node))
-            # What went another way is run once more, from the start, and that would count.
+            # After a divergence the program is run again from the start, which would count.
             assert self.reruns.whole(node).outcome == recorded.outcome
             self.reruns._details._whole.clear()
             assert self.partial.runs == count, self.partial.describe()

@@ -77,7 +77,7 @@ def test_of_a_recursion_only_the_call_itself_counts(tmp_path: Path) -> None:
         ("def sign(n):\n    if n: yield n\nlist(sign(1))\n", "it is a generator or coroutine"),
         ("class sign:\n    if True: x = 1\n", "it is the body of a module or class"),
         ("import os\ndef sign(n):\n    if n: return os.getpid()\nsign(1)\n",
-         "made again, it does not come to the same"),
+         "made again, it has a different outcome"),
         ("def sign(n):\n    if n: return sign(n)\nsign(1)\n", "as often as Python allows"),
         ("import sys\ndef sign(n):\n    if n: sys.settrace(None)\nsign(1)\n", "it traces itself"),
     ],
@@ -92,5 +92,5 @@ def test_what_keeps_them_from_being_known_is_said_and_nothing_is_done(
 
 
 def test_lines_of_a_file_that_was_changed_are_not_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotTell, match="not there any more as it was"):
+    with pytest.raises(CannotTell, match="its file has changed or is gone"):
         lines(tmp_path, f"{SIGN}sign(1)\n", "sign", changed=True)

@@ -10,10 +10,8 @@ import pytest
 from recorded import BACKENDS, environment, recording
 
 from whence.langs.python.record.options import Bound, RecordOptions
-from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest, is_recorded
+from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
-from whence.tree.column_tree import Node, tree_of
 
 WIDE = Bound(depth=50, width=1000, attributes=1000, text=10_000, budget=10_000)
 WHOLE = RecordOptions(bound=WIDE, first_bound=WIDE)
@@ -172,10 +170,3 @@ def test_the_run_itself_is_not_known_again(tmp_path: Path) -> None:
     tree = open_trace(tmp_path / "program.whence")
     with pytest.raises(NoEquationDigest, match="the whole run"):
         EquationDigests(tree, tmp_path).of(0)
-
-
-def test_only_recordings_are_recorded(tmp_path: Path) -> None:
-    call = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED))
-    assert not is_recorded(tree_of([Node(0, None, call)]))
-    digests("def f(): pass\nf()", tmp_path)
-    assert is_recorded(open_trace(tmp_path / "program.whence"))

@@ -129,7 +129,7 @@ def c():
 c()
 """)  # fmt: skip
     assert program.chain("result", program.find("b")) == ["a"]
-    assert "does not tell" in program.origin("result", program.find("c")).unknown
+    assert "does not show" in program.origin("result", program.find("c")).unknown
 
 
 def test_results_and_the_end_of_a_good_run_have_no_known_origin(tmp_path: Path) -> None:

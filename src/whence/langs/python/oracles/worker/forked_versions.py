@@ -107,7 +107,7 @@ def run_to_call(request: ForkRequest, respond: Respond, rules: UserCodeRules) ->
         target = Target(LaunchKind(request.kind), request.program, tuple(request.arguments))
         launch(target, watch.monitor.start, lambda how, value: None)
     except SystemExit:
-        reason = watch.monitor.problem or "it went another way and did not come to this call"
+        reason = watch.monitor.problem or "it diverged and did not reach this call"
         respond(CannotAnswer(f"when the program was run again, {reason}"))
 
 
