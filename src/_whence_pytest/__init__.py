@@ -3,12 +3,12 @@
 pytest loads this module in every run of everybody who has whence installed. So it only has the
 options; whence itself, and the rest of this package, is loaded when one of them is given.
 
-Three processes have a part in it: the one in which tests fail (`failures.py`; with xdist that is
-the controller), a fresh one for each failing test (`again.py`), and for `whence test --learn` the
-ones in which tests run (`learning.py`).
+Three kinds of processes take part: the one in which tests fail (`failures.py`; with xdist the
+controller), a fresh one for each failing test (`recorded_test.py`), and for `whence test --learn`
+those in which tests run (`learning.py`).
 
-PYTEST_DONT_REWRITE: whence has no assertions of tests, and where it is imported before pytest, that
-would warn that it comes too late to rewrite them; where warnings are errors, no test would run.
+PYTEST_DONT_REWRITE: this package has no test assertions. If it is imported before pytest, pytest
+would warn that it cannot rewrite them; where warnings are errors, no test would run.
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before a line of the project has run: this is how a test is to find its environment."""
+    """Keep the environment as it is before any code of the project runs."""
     if early_config.known_args_namespace.whence:
         _environment.update(os.environ)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Do what is asked for."""
-    if any(type(each).__name__ == "Again" for each in config.invocation_params.plugins or ()):
+    """Register the plugins that the options ask for."""
+    if any(
+        type(plugin).__name__ == "RecordedTest" for plugin in config.invocation_params.plugins or ()
+    ):
         return  # this process has been started by another one's `--whence`
     learn: Path | None = config.getoption("whence_learn")
     if learn is not None:

@@ -20,11 +20,15 @@ from typing import Any
 
 import pytest
 
-from _whence_pytest.order import Order, Place, Reply, place_of
+from _whence_pytest.retest_order import HOOKS, FailurePlace, Reply, RetestOrder, place_of
+from whence.langs.python.record.options import Bound, RecordOptions
+from whence.langs.python.record.recording import MAX_BYTES, Settings
+from whence.langs.python.record.user_code import UserCodeRules
 
-_CODE = "from _whence_pytest.again import main; main()"
+_CODE = "from _whence_pytest.recorded_test import main; main()"
 _SHORTEST, _LONGEST = 30.0, 600.0
 """Seconds that a test is given to be recorded with whole values, and with what fits a question."""
+_MAX_WHOLE_BYTES = 64 * 2**20
 _SLOWER = 20
 """So many times slower it may be with whole values."""
 
@@ -34,7 +38,7 @@ class Failure:
     """A test that failed, and where; None if no exception made it fail."""
 
     test: str
-    place: Place | None
+    place: FailurePlace | None
     seconds: float
 
 
@@ -147,18 +151,16 @@ class Failures:
             folder = Path(name)
             reply, said, written = folder / "reply", folder / "said", folder / "order"
             words = [*map(str, config.invocation_params.args), *self._options()]
-            Order(
+            RetestOrder(
                 test=failure.test,
-                arguments=words,
-                command=["-m", "pytest", *_without(words, config.args)],
+                arguments=tuple(words),
+                command=("-m", "pytest", *_without(words, config.args)),
                 program=self._program,
                 first_path=self._first_path,
                 root=str(config.rootpath),
-                output=str(output),
                 reply=str(reply),
                 temporary=str(folder / "tmp"),
-                user_code=config.getoption("whence_user_code"),
-                whole_values=whole_values,
+                settings=_settings(output, config.getoption("whence_user_code"), whole_values),
                 with_teardown=failure.place is not None and failure.place.when == "teardown",
             ).write(written)
             with said.open("wb") as stream:
@@ -199,6 +201,19 @@ class Failures:
             return shlex.quote(str(path.relative_to(self._folder)))
         except ValueError:
             return shlex.quote(str(path))
+
+
+def _settings(output: Path, user_code: Sequence[str], whole_values: bool) -> Settings:
+    """What is recorded of a test: values whole as far as that is not too much."""
+    options = RecordOptions(max_bytes=MAX_BYTES)
+    if whole_values:
+        whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
+        # Every call that names a module variable looks at it, and tables are large.
+        tables = Bound(depth=10, width=1000, attributes=200, text=2000, budget=2000)
+        options = RecordOptions(
+            bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MAX_WHOLE_BYTES
+        )
+    return Settings(str(output), options, UserCodeRules(tuple(user_code), left_out=HOOKS))
 
 
 def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from _whence_pytest.order import HOOKS
+from _whence_pytest.retest_order import HOOKS
 
 if TYPE_CHECKING:
     from whence.langs.python.record.recording import Recording

@@ -12,7 +12,7 @@ from typing import Any
 
 from whence.langs.python.record.choose import candidates
 from whence.langs.python.record.options import RecordOptions
-from whence.langs.python.record.recording import Recording, Settings, Written
+from whence.langs.python.record.recording import Recording, Settings, WrittenRecording
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call
@@ -97,10 +97,10 @@ def as_node(tree: Tree) -> Node:
 @contextlib.contextmanager
 def recording(
     output: Path, program: Path, backend: str, options: RecordOptions
-) -> Iterator[list[Written]]:
+) -> Iterator[list[WrittenRecording]]:
     settings = Settings(str(output), options, UserCodeRules(only=(str(program),)), backend)
     under_way = Recording(settings, (program.name,))
-    result: list[Written] = []
+    result: list[WrittenRecording] = []
     under_way.start()
     try:
         yield result

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whence.cli import record, run
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import LaunchKind, Target
+from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.oracles.bisection import Bisection, BisectionResult, Command
 from whence.langs.python.oracles.checkouts import git, repository
 
@@ -68,7 +68,7 @@ def bisect(options: argparse.Namespace) -> int:
 
 
 def _is_test(target: Target) -> bool:
-    return target.kind is LaunchKind.SCRIPT and _TEST in target.name
+    return target.kind is TargetKind.SCRIPT and _TEST in target.name
 
 
 def _command(target: Target, limit: float) -> Command:
@@ -78,7 +78,7 @@ def _command(target: Target, limit: float) -> Command:
         needs = target.name.partition(_TEST)[0]
     else:
         words = list(target.words)
-        needs = target.name if target.kind is LaunchKind.SCRIPT else ""
+        needs = target.name if target.kind is TargetKind.SCRIPT else ""
     if Path(needs).is_absolute():
         needs = os.path.relpath(Path(needs).resolve(), cwd)
         words = [needs if word == target.name else word for word in words]

@@ -6,7 +6,7 @@ import argparse
 
 from whence.cli import run as running
 from whence.errors import UsageError
-from whence.langs.python.debuggee.launch import LaunchKind, Target
+from whence.langs.python.debuggee.launch import Target, TargetKind
 
 _USAGE = "whence call [OPTIONS] 'package.module:function' [ARGS]"
 
@@ -37,4 +37,4 @@ def run(options: argparse.Namespace) -> int:
         del words[0]
     if not words:
         raise UsageError(f"which function? {_USAGE}")
-    return running.debug_program(options, Target(LaunchKind.CALL, words[0], tuple(words[1:])))
+    return running.debug_program(options, Target(TargetKind.CALL, words[0], tuple(words[1:])))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from whence.errors import UsageError
-from whence.langs.python.debuggee.launch import LaunchKind, Target
+from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.debuggee.order import ClosingMessage, Order
 from whence.langs.python.debuggee.order_execution import execute
 from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
@@ -240,9 +240,9 @@ def _check_journal(options: argparse.Namespace) -> None:
 def target_of(options: argparse.Namespace, usage: str) -> Target:
     """The program that is to be run."""
     for kind, given in (
-        (LaunchKind.MODULE, options.module),
-        (LaunchKind.CODE, options.code),
-        (LaunchKind.CALL, getattr(options, "call", None)),
+        (TargetKind.MODULE, options.module),
+        (TargetKind.CODE, options.code),
+        (TargetKind.CALL, getattr(options, "call", None)),
     ):
         if given is not None:
             words = _unprotected(given)
@@ -254,7 +254,7 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
         del words[0]
     if not words:
         raise UsageError(f"which program? {usage}")
-    return Target(LaunchKind.SCRIPT, words[0], tuple(words[1:]))
+    return Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
 
 
 def _unprotected(words: Sequence[str]) -> list[str]:
@@ -267,11 +267,11 @@ def _default_output(target: Target) -> str:
 
 def short_name(target: Target) -> str:
     """What a recording of a program is called."""
-    if target.kind is LaunchKind.CODE:
+    if target.kind is TargetKind.CODE:
         return "run"
-    if target.kind is LaunchKind.CALL:
+    if target.kind is TargetKind.CALL:
         return target.name.rpartition(":")[2]
-    if target.kind is LaunchKind.MODULE:
+    if target.kind is TargetKind.MODULE:
         return target.name.rpartition(".")[2]
     name = os.path.basename(os.path.abspath(target.name))
     return os.path.splitext(name)[0] or name

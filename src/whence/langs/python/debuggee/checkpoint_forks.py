@@ -1,15 +1,14 @@
-"""In a re-run: sleeping copies of this process, from which the program is run on when asked for.
+"""Checkpoints in a re-run: sleeping forks of this process, from which later re-runs start.
 
-The process that whence starts goes to sleep before the program's first line. What it is asked for,
-one of its children does: it runs the program up to the call that is wanted, and leaves copies of
-itself behind on its way, each of which sleeps and is asked in the same way. So whoever arrives at a
-call does the same, wherever it started from.
+The process that whence starts is the first checkpoint: it sleeps before the program's first line.
+For each order it forks a worker, which runs the program up to the target call and on its way forks
+more checkpoints. Every checkpoint takes orders in the same way.
 
-Orders come through a pipe that each sleeping process has for itself, and whence holds the other
-end: when whence has ended, however it did, so do they. What they say goes through one socket.
+Each checkpoint reads its orders from a pipe of its own, of which whence holds the other end: when
+whence ends, in whatever way, so do they. All of them report through one socket.
 
-Invariant: nothing here is the program's. No module is loaded, nothing is asked of the journal, and
-no number of a descriptor is another than without.
+Invariant: the program cannot notice any of this. No module is imported, the journal sees nothing,
+and the program's descriptors keep their numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from whence.langs.python.debuggee.checkpoint_fds import (
-    CannotCopy,
+    CannotCheckpoint,
     OpenFile,
     capture,
     release,
@@ -44,8 +43,8 @@ _LONGEST = 2**16
 _LOOPS_HAVE_PROCESSES = sys.version_info < (3, 12)
 _NEVER = -1.0
 _WAITS = 4
-"""By the clock a copy may take so many times as long as by its own time."""
-# A program may put something else in their place.
+"""A checkpoint may take so many times its CPU time by the clock."""
+# Bound here, because a program may replace them.
 _read, _write, _close, _fstat, _exit = os.read, os.write, os.close, os.fstat, os._exit
 _pipe, _getpid, _dumps, _loads = os.pipe, os.getpid, json.dumps, json.loads
 _time_used, _clock = time.process_time, time.monotonic
@@ -72,10 +71,10 @@ class CheckpointForks:
         self._spacing = _NEVER
         self._cost_ratio = 0.0
         self._made = 0
-        self._said = ""
+        self._reported = ""
 
     def wait(self) -> None:
-        """Sleep before the program's first line; it is a child of this process that returns."""
+        """Sleep before the program's first line. Only forked workers return from here."""
         _recorder.settle()
         _interposition.aside(aside(self._sleep), self._orders, [], self._length())
         _recorder.checkpoints(self._copy, self._spacing)
@@ -83,10 +82,10 @@ class CheckpointForks:
     # --- asleep --------------------------------------------------------------------------------
 
     def _sleep(self, orders: int, files: Sequence[OpenFile], length: int) -> None:
-        """Wait for orders, each of which a child goes on with.
+        """Fork a worker for each order; only workers return.
 
-        Whatever is in the way of that, the program does not go on: then there is no recording, and
-        it is run from further up.
+        After a failure the program does not go on. Then there is no recording, and whence starts
+        from an earlier checkpoint.
         """
         try:
             while True:
@@ -96,7 +95,7 @@ class CheckpointForks:
                     _close(orders)
                     self._go_on(order, files, length)
                     return
-                self._say({"worker": process, "order": order.number})
+                self._report({"worker": process, "order": order.number})
         except BaseException:
             _exit(1)
 
@@ -105,14 +104,14 @@ class CheckpointForks:
         while not text.endswith(b"\n"):
             _recorder.sleep(orders)
             piece = _read(orders, _LONGEST)
-            if not piece:  # nobody will ask any more
+            if not piece:  # whence has ended, or dropped this checkpoint
                 release(files)
                 _exit(0)
             text += piece
         return _read_order(_loads(text), "checkpoint order")
 
     def _go_on(self, order: CheckpointOrder, files: Sequence[OpenFile], length: int) -> None:
-        """In the fork that carries out an order."""
+        """In a worker: take over files and recording, and start on the task."""
         before, after = self._journal.moved(order.folder)
         restore(files, before, after)
         self._recording.moved(order.output, length)
@@ -122,10 +121,10 @@ class CheckpointForks:
     # --- on the way ----------------------------------------------------------------------------
 
     def _copy(self) -> float:
-        """Leave a copy of this process behind; the seconds until the next one."""
-        return float(_interposition.aside(aside(self._copied)))
+        """Make a checkpoint; returns the seconds until the next one."""
+        return float(_interposition.aside(aside(self._fork)))
 
-    def _copied(self) -> float:
+    def _fork(self) -> float:
         try:
             if _fstat(self._control).st_ino != self._identity:
                 return _NEVER  # the program closed it
@@ -136,7 +135,7 @@ class CheckpointForks:
         place = os.path.join(self._folder, f"held-{_getpid()}-{self._made}")
         try:
             files = capture(place, self._journal.sandbox, self._own)
-        except CannotCopy as why:
+        except CannotCheckpoint as why:
             return self._without(str(why))
         except OSError as problem:
             return self._without(str(problem))
@@ -165,47 +164,47 @@ class CheckpointForks:
         return max(answer, self._cost_ratio * taken)
 
     def _announce(self, calls: int, orders: int) -> None:
-        """In a copy: where it sleeps, and the way to ask it."""
-        told = {"calls": calls, "process": _getpid()}
-        if not _recorder.send_descriptor(self._control, _dumps(told).encode(), orders):
+        """In a new checkpoint: report where it sleeps, and the pipe for its orders."""
+        report = {"calls": calls, "process": _getpid()}
+        if not _recorder.send_descriptor(self._control, _dumps(report).encode(), orders):
             _exit(1)
 
     def _answer(self) -> float:
-        """How long it is until the next copy, which whence says when it has heard of this one."""
+        """The seconds until the next checkpoint, with which whence answers a report."""
         try:
             answer = _read(self._control, _LONGEST)
         except OSError:  # it took too long
             return _NEVER
         if not answer:
-            _exit(1)  # nobody is there to be told anything
+            _exit(1)  # whence has ended
         self._spacing = float(answer)
         return self._spacing
 
     def _without(self, why: str) -> float:
-        """There is no copy now; perhaps later."""
-        if why != self._said:
-            self._said = why
-            self._say({"without": why})
+        """Report why there is no checkpoint here; there may be one later."""
+        if why != self._reported:
+            self._reported = why
+            self._report({"without": why})
         return self._spacing
 
-    def _say(self, told: dict[str, Any]) -> None:
+    def _report(self, report: dict[str, object]) -> None:
         with contextlib.suppress(OSError):
-            _write(self._control, _dumps(told).encode())
+            _write(self._control, _dumps(report).encode())
 
-    # --- where it stands -----------------------------------------------------------------------
+    # --- where it is -----------------------------------------------------------------------
 
     def _calls(self) -> int:
         state = _recorder.state()
         return state["calls"] + state["skipped"]
 
     def _length(self) -> int:
-        """How long the file of the recording is, with all that was recorded."""
+        """The size of the trace file, with all that was recorded."""
         _recorder.flush()
         return _fstat(self._recording.descriptor).st_size
 
 
 def _running_loop() -> Any:
-    """The event loop that runs here, where it would not be known to run in another process."""
+    """The running event loop, where asyncio would not know it in a fork."""
     if _LOOPS_HAVE_PROCESSES and "_asyncio" in sys.modules:
         return sys.modules["_asyncio"]._get_running_loop()
     return None

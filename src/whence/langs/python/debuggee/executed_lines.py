@@ -1,10 +1,9 @@
-"""In the process of the program: which lines one of its calls runs.
+"""Which lines one call of the program executes.
 
-The call is named by its code and by how many calls of this code start before it, which is the same
-when the program is run again. Generators and coroutines are not followed: they start at their first
-step, not when they are called.
+Generators and coroutines are not followed: they start at their first step, not when they are
+called.
 
-Invariant: a program that traces itself is left alone, and then the lines are not known.
+Invariant: a program that sets its own trace function keeps it, and then the lines are not known.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any
 
 from whence.langs.python.debuggee.order import TargetCall
 
-# The program may put something else in its place.
+# Bound here, because a program may replace it.
 _open = open
 
 
 class LineWatch:
-    """Follows the one call, by the interpreter's own tracing."""
+    """Follows one call with `sys.settrace`."""
 
     def __init__(self, call: TargetCall, output: str = ""):
         self._target = call

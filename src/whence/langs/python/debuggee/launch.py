@@ -44,7 +44,7 @@ Compiled = Callable[[bytes | str, str], CodeType]
 _displaced: list[ModuleType | None] = []
 
 
-class LaunchKind(Enum):
+class TargetKind(Enum):
     """The three ways in which `python` is told what to run, and a function by itself."""
 
     SCRIPT = "script"
@@ -58,31 +58,31 @@ class LaunchKind(Enum):
 class Target:
     """A program and its arguments."""
 
-    kind: LaunchKind
+    kind: TargetKind
     name: str
     arguments: tuple[str, ...] = ()
 
     @classmethod
     def from_words(cls, words: Sequence[str]) -> Target:
         """The program that is named by what follows `python` on the command line."""
-        for kind in (LaunchKind.MODULE, LaunchKind.CODE, LaunchKind.CALL):
+        for kind in (TargetKind.MODULE, TargetKind.CODE, TargetKind.CALL):
             if words[0] == kind.value:
                 return cls(kind, words[1], tuple(words[2:]))
-        return cls(LaunchKind.SCRIPT, words[0], tuple(words[1:]))
+        return cls(TargetKind.SCRIPT, words[0], tuple(words[1:]))
 
     @property
     def words(self) -> tuple[str, ...]:
         """What follows `python` on the command line."""
-        option = () if self.kind is LaunchKind.SCRIPT else (self.kind.value,)
+        option = () if self.kind is TargetKind.SCRIPT else (self.kind.value,)
         return (*option, self.name, *self.arguments)
 
     def check(self) -> None:
         """Raises a `WhenceError` if there is nothing to run."""
-        if self.kind is LaunchKind.SCRIPT:
+        if self.kind is TargetKind.SCRIPT:
             _check_script(self.name)
-        elif self.kind is LaunchKind.MODULE:
+        elif self.kind is TargetKind.MODULE:
             _check_module(self.name)
-        elif self.kind is LaunchKind.CALL:
+        elif self.kind is TargetKind.CALL:
             _check_module(_module_and_path(self.name)[0])
             literals(self.arguments)
 
@@ -199,15 +199,15 @@ def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
     """Make `sys` and `__main__` what they are when `python` starts this; what runs it then."""
     sys.orig_argv[:] = [*_interpreter_argv(), *target.words]
     main = _fresh_main()
-    if target.kind is LaunchKind.CODE:
+    if target.kind is TargetKind.CODE:
         _set_path(target, "")
         main.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
         return lambda: _run_text(target.name, main.__dict__, compiled)
-    if target.kind is LaunchKind.CALL:
+    if target.kind is TargetKind.CALL:
         _set_path(target, os.getcwd())
         sys.argv[0] = target.name
         return lambda: _at_bottom(_call, target)
-    if target.kind is LaunchKind.MODULE:
+    if target.kind is TargetKind.MODULE:
         _set_path(target, os.getcwd())
         return lambda: _run_module(target.name, is_option=True)
     path = os.path.abspath(target.name)
@@ -230,7 +230,7 @@ def _interpreter_argv() -> list[str]:
 
 
 def _set_path(target: Target, folder: str, always: bool = False) -> None:
-    first = target.name if target.kind is LaunchKind.SCRIPT else target.kind.value
+    first = target.name if target.kind is TargetKind.SCRIPT else target.kind.value
     sys.argv[:] = [first, *target.arguments]
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]  # the first entry was whence's own

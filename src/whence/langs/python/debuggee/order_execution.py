@@ -21,7 +21,7 @@ from whence.langs.python.debuggee.launch import compile_plainly, launch
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.journal.choosing import Journal, journal_of
-from whence.langs.python.record.recording import Recording, Written
+from whence.langs.python.record.recording import Recording, WrittenRecording
 from whence.langs.python.record.repeatable import aside, directly
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import STOPPED
@@ -209,7 +209,7 @@ def _zoom_watch(zoom: Zoom, recording: Recording, journal: Journal | None) -> St
     return start(request, zoom.output, backend.here, lambda: backend.calls, finish, unnoticed)
 
 
-def _say_what_was_written(written: Written, when: ClosingMessage) -> None:
+def _say_what_was_written(written: WrittenRecording, when: ClosingMessage) -> None:
     """After the program's last output."""
     stream = sys.stderr
     try:

@@ -1,10 +1,10 @@
-"""In a re-run: opens a step debugger in the frame of the call that it was run for.
+"""In a re-run: opens a step debugger in the frame of the target call.
 
-It is pdb, or what a person's PYTHONBREAKPOINT names, called as `breakpoint()` would call it: by the
-frame itself. While a debugger talks to the person it has the terminal for its standard streams,
-and nothing that it does is looked up in the journal. Leaving it ends the re-run.
+It is pdb, or what the user's PYTHONBREAKPOINT names, called from the frame as `breakpoint()` would
+call it. While the debugger runs, its standard streams are the terminal, and the journal does not
+see what it does. Leaving it ends the re-run.
 
-Every such debugger is a `bdb.Bdb`; one that is not is called once, and then the re-run ends.
+A debugger that is no `bdb.Bdb` is called once, and then the re-run ends.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from whence.langs.python.record.journal import _interposition
 
 _NONE = "0"
 _HOMES = ("HOME", "IPYTHONDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
-"""Where debuggers keep their settings: in a re-run nothing can be written there."""
+"""Where debuggers keep their settings. A re-run cannot write there."""
 
 
 class Stepping:
-    """A debugger that talks to a person through descriptors of its own."""
+    """A debugger that uses descriptors of its own, not the program's streams."""
 
     def __init__(self, order: StepDebugger, folder: str):
         self._order = order
@@ -40,11 +40,11 @@ class Stepping:
         self._home = os.path.join(os.path.abspath(folder), "debugger")
 
     def arrive(self, frame: FrameType) -> tuple[Callable[[], object], Callable[[], object]]:
-        """A frame begins: who is to be called by it, and who after that."""
+        """The target frame begins: the function that it calls first, and one to call after that."""
         talking = self._talking()
         talking.__enter__()
         if TargetCall.of(frame.f_code) != self._order.call:
-            os._exit(0)  # it has not arrived
+            os._exit(0)  # another call is in its place
         with open(self._arrived, "w", encoding="ascii"):
             pass
         self._watch(frame)
@@ -68,20 +68,20 @@ class Stepping:
         return find_debugger(self._order.name, self._output) or self._pdb(frame), opened
 
     def _watch(self, begun: FrameType) -> None:
-        """Let every debugger talk to the person, and end with it."""
-        whole = bdb.Bdb.trace_dispatch
+        """Give every debugger the terminal, and end the process when it is left."""
+        original = bdb.Bdb.trace_dispatch
 
         def trace_dispatch(debugger: bdb.Bdb, frame: FrameType, event: str, argument: Any) -> Any:
             if event == "call" and frame is begun:  # which is entered already
                 return debugger.trace_dispatch
             with self._talking():
                 try:
-                    going_on = whole(debugger, frame, event, argument)
+                    dispatch = original(debugger, frame, event, argument)
                 except bdb.BdbQuit:
                     os._exit(0)
                 if sys.gettrace() is None:  # nothing is left to stop at
                     os._exit(0)
-                return going_on
+                return dispatch
 
         bdb.Bdb.trace_dispatch = trace_dispatch  # type: ignore[method-assign,assignment]
 
@@ -106,14 +106,14 @@ class Stepping:
 
 
 def find_debugger(name: str, output: TextIO) -> Callable[[], object] | None:
-    """What PYTHONBREAKPOINT names; None, and a word about it, if that is not to be had."""
+    """The function that PYTHONBREAKPOINT names; None and a message if it cannot be imported."""
     if name == _NONE:
         print(f"{BREAKPOINT}=0 is about breakpoint(); this is pdb.", file=output)
     if name in ("", _NONE):
         return None
     module, _, function = name.rpartition(".")
     try:
-        found: Callable[[], object] = getattr(
+        debugger: Callable[[], object] = getattr(
             importlib.import_module(module or "builtins"), function
         )
     except Exception as problem:
@@ -122,4 +122,4 @@ def find_debugger(name: str, output: TextIO) -> Callable[[], object] | None:
             f"{BREAKPOINT} names {name}, which is not to be had ({why}); this is pdb.", file=output
         )
         return None
-    return found
+    return debugger

@@ -105,7 +105,7 @@ def usual_settings(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRecording:
     """What came of a recording."""
 
     output: str
@@ -299,7 +299,7 @@ class Recording:
             self._ended = True
             self._backend.stop()
 
-    def finish(self, how: int, value: object) -> Written:
+    def finish(self, how: int, value: object) -> WrittenRecording:
         """Record no further, and close the file."""
         self.stop()
         if "greenlet" in sys.modules:
@@ -312,7 +312,7 @@ class Recording:
             size = _stat(self._output).st_size
         with contextlib.suppress(OSError):
             _close(self._descriptor)
-        return Written(self._shown, self._backend.calls, size, self._backend.problem)
+        return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
     def cut_off(self, reason: str) -> int:
         """End it as that of a run that did not end; how many calls it has."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import LaunchKind, Target
+from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.debuggee.order import (
     VERSION,
     CheckpointChannel,
@@ -27,9 +27,9 @@ from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
 CALL = TargetCall("/a/b.py", 3, "f.<locals>.g", 2)
-SMALL = Order(Target(LaunchKind.SCRIPT, "program.py"), Settings("run.whence"))
+SMALL = Order(Target(TargetKind.SCRIPT, "program.py"), Settings("run.whence"))
 LARGE = Order(
-    Target(LaunchKind.MODULE, "shop", ("--", "-x", "caf\udce9", "")),
+    Target(TargetKind.MODULE, "shop", ("--", "-x", "caf\udce9", "")),
     Settings(
         "run.whence",
         RecordOptions(detail=Detail.SHALLOW, bound=WHOLE_BOUND, max_calls=7, max_bytes=None),

@@ -33,7 +33,7 @@ from types import (
     GeneratorType,
 )
 
-from whence.langs.python.debuggee.launch import LaunchKind, Target, launch
+from whence.langs.python.debuggee.launch import Target, TargetKind, launch
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import Digest, ObjectDigests
 from whence.langs.python.objects.object_kinds import ProgramObject
@@ -104,7 +104,7 @@ def run_to_call(request: ForkRequest, respond: Respond, rules: UserCodeRules) ->
     tempfile.gettempdir()  # which tries to write there, the first time
     Sandbox.enter(respond_before)
     try:
-        target = Target(LaunchKind(request.kind), request.program, tuple(request.arguments))
+        target = Target(TargetKind(request.kind), request.program, tuple(request.arguments))
         launch(target, watch.monitor.start, lambda how, value: None)
     except SystemExit:
         reason = watch.monitor.problem or "it diverged and did not reach this call"

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from importlib.machinery import PathFinder
 
-from whence.langs.python.debuggee.launch import LaunchKind, Target, launch
+from whence.langs.python.debuggee.launch import Target, TargetKind, launch
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
 from whence.langs.python.record.options import RecordOptions
@@ -36,11 +36,11 @@ def main() -> None:
     """Run it; the process ends as it does."""
     config = decode_as(RunConfig, sys.argv[1])
     os.chdir(config.cwd)
-    if config.kind != LaunchKind.SCRIPT.value:
+    if config.kind != TargetKind.SCRIPT.value:
         sys.meta_path.insert(0, _VersionFinder(config.paths))  # type: ignore[arg-type]
         # A test inside of a package is found with the package. pytest would object to that.
         os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
-    target = Target(LaunchKind(config.kind), config.program, tuple(config.arguments))
+    target = Target(TargetKind(config.kind), config.program, tuple(config.arguments))
     rules = UserCodeRules(*map(tuple, config.rules))
     chosen = WHOLE if config.whole_values else RecordOptions()
     options = replace(chosen, max_bytes=_MOST_BYTES)

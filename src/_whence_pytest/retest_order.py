@@ -1,6 +1,7 @@
-"""What one process asks of another: to run one test again and record it, and what came of it.
+"""The order to run one failed test again and record it, and the reply to it.
 
-Both are plain data, written to a file as JSON.
+`failures` writes the order and reads the reply, `recorded_test` does the opposite, in a fresh
+process. Both are files of JSON.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from typing import Any
 
 import pytest
 
+from whence.langs.python.debuggee.typed_json import reader, to_data
+from whence.langs.python.record.recording import Settings
+
 HOOKS = ("conftest.pytest_*", "*.conftest.pytest_*")
-"""User code that is about how tests are run, and no part of any: hooks of conftest files."""
+"""Hooks of conftest files: user code, but part of no test."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where and how a test failed: enough to tell whether two runs of it failed alike."""
+class FailurePlace:
+    """Where and how a test failed: enough to compare two failures of it."""
 
     when: str
     """`setup`, `call` or `teardown`."""
@@ -34,42 +38,40 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RetestOrder:
     """One test, how pytest was called when it failed, and where its recording goes."""
 
     test: str
-    arguments: list[str]
-    command: list[str]
-    """What follows `python` to run this test alone, but for its name."""
+    arguments: tuple[str, ...]
+    command: tuple[str, ...]
+    """What follows `python` to run this test alone, without its name."""
     program: str
     first_path: str
     root: str
-    output: str
     reply: str
     temporary: str
-    user_code: list[str]
-    whole_values: bool
+    settings: Settings
     with_teardown: bool = False
-    """Whether it is in its teardown that it failed."""
+    """Whether the test failed in its teardown."""
 
     def write(self, path: Path) -> None:
         """For `read`."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        path.write_text(json.dumps(to_data(self)), encoding="utf-8")
 
     @classmethod
-    def read(cls, path: Path) -> Order:
+    def read(cls, path: Path) -> RetestOrder:
         """The order in a file."""
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
+        return reader(cls)(json.loads(path.read_text(encoding="utf-8")), "order")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of it. Without a `failed` the test passed, or `problem` says what kept it."""
+    """What became of the test. Without `failed` it passed, or `problem` says why it did not run."""
 
-    failed: Place | None = None
+    failed: FailurePlace | None = None
     calls: int = 0
     cut_off: bool = False
-    """Whether the recording became too large to hold all calls."""
+    """Whether the recording is too large to hold all calls."""
     problem: str = ""
 
     def write(self, path: Path) -> None:
@@ -81,10 +83,10 @@ class Reply:
         """The reply in a file."""
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         failed = fields.pop("failed")
-        return cls(None if failed is None else Place(**failed), **fields)
+        return cls(None if failed is None else FailurePlace(**failed), **fields)
 
 
-def place_of(report: pytest.TestReport) -> Place | None:
+def place_of(report: pytest.TestReport) -> FailurePlace | None:
     """Where a test failed; None if its report does not tell (no exception made it fail)."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
@@ -94,11 +96,13 @@ def place_of(report: pytest.TestReport) -> Place | None:
     if not named:
         # A name alone is an exception without a text.
         error = crash.message if crash.message.replace(".", "").isidentifier() else ""
-    return Place(report.when or "", str(crash.path), crash.lineno, error)
+    return FailurePlace(report.when or "", str(crash.path), crash.lineno, error)
 
 
-def _place_in_doctest(report: pytest.TestReport) -> Place | None:
+def _place_in_doctest(report: pytest.TestReport) -> FailurePlace | None:
     """Where an example of a docstring failed, as pytest's own report of it tells."""
     for place, _ in getattr(report.longrepr, "reprlocation_lines", ()):
-        return Place(report.when or "", str(place.path), place.lineno or 0, str(place.message))
+        return FailurePlace(
+            report.when or "", str(place.path), place.lineno or 0, str(place.message)
+        )
     return None

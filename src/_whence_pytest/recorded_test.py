@@ -1,12 +1,11 @@
-"""In a fresh process: one test, run as it was in the whole run, and recorded.
+"""In a fresh process: runs one test as it ran before, and records it.
 
 pytest gets the arguments that it had, so that it finds the same root, settings, conftests and
-plugins; only then is the test chosen. What would leave traces outside of the test (caches, reports,
-a debugger that waits for somebody) is turned off.
+plugins; only then is the test selected. What would have effects outside of the test (caches,
+reports, a debugger that waits for input) is turned off.
 
-Recording begins with the set-up of the test, so that what its fixtures do is in the tree, and
-ends with its call, or with its teardown if that is what failed. What is imported to collect it is
-not recorded.
+Recording starts with the set-up of the test, so that its fixtures are in the tree, and ends with
+its call, or with its teardown if that failed. Collection is not recorded.
 """
 
 from __future__ import annotations
@@ -19,10 +18,8 @@ from types import TracebackType
 
 import pytest
 
-from _whence_pytest.order import HOOKS, Order, Reply, place_of
+from _whence_pytest.retest_order import Reply, RetestOrder, place_of
 
-_MOST_BYTES = 64 * 2**20
-"""With whole values. Without, as much as `whence record` allows."""
 _OFF = {
     # What writes files or talks to somebody.
     "xmlpath": None, "htmlpath": None, "report_log": None, "json_report": False, "pastebin": None,
@@ -36,34 +33,22 @@ _CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
 
 def main() -> None:
     """Carry out the order that is named on the command line, and end."""
-    order = Order.read(Path(sys.argv[1]))
+    order = RetestOrder.read(Path(sys.argv[1]))
     sys.argv[:] = [order.program, *order.arguments]
     sys.path[:1] = [order.first_path]
     arguments = [*order.arguments, f"--basetemp={order.temporary}"]
-    sys.exit(pytest.main(arguments, plugins=[Again(order)]))
+    sys.exit(pytest.main(arguments, plugins=[RecordedTest(order)]))
 
 
-class Again:
+class RecordedTest:
     """The plugin that chooses the test and records it."""
 
-    def __init__(self, order: Order):
-        from whence.langs.python.record.options import Bound, RecordOptions
-        from whence.langs.python.record.recording import Recording, Settings
-        from whence.langs.python.record.user_code import UserCodeRules
+    def __init__(self, order: RetestOrder):
+        from whence.langs.python.record.recording import Recording
 
         self._order = order
-        whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
-        options = RecordOptions(max_bytes=2 * 2**30)
-        if order.whole_values:
-            # Module variables are looked at in every call that names them; tables are large.
-            tables = Bound(depth=10, width=1000, attributes=200, text=2000, budget=2000)
-            options = RecordOptions(
-                bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MOST_BYTES
-            )
-        rules = UserCodeRules(tuple(order.user_code), left_out=HOOKS)
-        settings = Settings(order.output, options, rules)
         command = [*order.command, _argument(order)]
-        self._recording: Recording | None = Recording(settings, command, root=order.test)
+        self._recording: Recording | None = Recording(order.settings, command, root=order.test)
         self._exception: BaseException | None = None
         self._called = False
         self._problem = ""
@@ -166,7 +151,9 @@ class Again:
 
         self._reply = Reply(failed=place_of(report))
         message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
-        write_symptom(Path(self._order.output), symptom_of(item, exception, traceback, message))
+        write_symptom(
+            Path(self._order.settings.output), symptom_of(item, exception, traceback, message)
+        )
 
     def _finish(self) -> None:
         """Close the recording, once."""
@@ -176,6 +163,7 @@ class Again:
         if not self._called:
             recording.discard()
             return
+        from whence.langs.python.record.recording import MAX_BYTES
         from whence.langs.python.trace.trace_format import BY_EXCEPTION, ENDED
 
         exception, self._exception = self._exception, None
@@ -183,12 +171,12 @@ class Again:
         self._reply = Reply(
             failed=self._reply.failed,
             calls=written.calls,
-            cut_off=self._order.whole_values and written.size >= _MOST_BYTES,
+            cut_off=written.size >= (self._order.settings.options.max_bytes or MAX_BYTES),
             problem=self._problem or written.problem or "",
         )
 
 
-def _argument(order: Order) -> str:
+def _argument(order: RetestOrder) -> str:
     """The test as an argument that does not depend on where pytest was called."""
     file, colons, rest = order.test.partition("::")
     return os.path.join(order.root, file) + colons + rest  # noqa: PTH118
