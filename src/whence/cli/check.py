@@ -134,7 +134,7 @@ def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Pat
 
 def _order(header: TraceHeader, output: str) -> Order:
     """Run the recorded program with the same user code, and record whole values."""
-    rules = UserCodeRules.told(header.options)
+    rules = UserCodeRules.from_header(header.options)
     settings = usual_settings(output, rules=rules, whole_values=True)
     settings = replace(settings, children=bool(header.options.get("children")))
     return Order(Target.from_words(header.words), settings)

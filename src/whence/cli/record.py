@@ -12,7 +12,7 @@ from whence.errors import UsageError
 from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.debuggee.order import ClosingMessage, Order
 from whence.langs.python.debuggee.order_execution import execute
-from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, chosen
+from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, choose_backend
 from whence.langs.python.record.journal.choosing import obstacle
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, usual_settings
@@ -223,7 +223,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def _check_limits(options: argparse.Namespace) -> None:
-    if chosen(options.backend).name != NATIVE:
+    if choose_backend(options.backend).name != NATIVE:
         raise UsageError("--call-limit and --depth-limit need the recorder in C")
     if options.depth_limit is not None and options.filter:
         raise UsageError("how deep calls are nested is not known with --filter: take --call-limit")

@@ -70,7 +70,7 @@ def test_if_nothing_can_record_the_exit_code_says_so(
     assert "journal         no: nothing records here\n" in text
     assert "checkpoints     no: they need a journal\n" in text
     with pytest.raises(WhenceError, match="nothing can record here") as problem:
-        choose.chosen()
+        choose.choose_backend()
     assert "install a compiler" in str(problem.value)
     assert "no ctypes" in str(problem.value)
 
@@ -102,11 +102,11 @@ def test_a_backend_that_is_wanted_and_cannot_be_had_is_refused(
 ) -> None:
     here(monkeypatch, NOT_BUILT, PURE)
     with pytest.raises(WhenceError, match="native: it was not built; install a compiler"):
-        choose.chosen("native")
+        choose.choose_backend("native")
     with pytest.raises(WhenceError, match="there is no backend named magic"):
-        choose.chosen("magic")
+        choose.choose_backend("magic")
     monkeypatch.setenv(choose.VARIABLE, "pure")
-    assert choose.chosen() is PURE
+    assert choose.choose_backend() is PURE
 
 
 def test_a_free_threaded_python_is_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,7 @@
 
 They are in `.whence/runs/`, in the nearest folder above that has a `.whence` already, else in the
 working directory. `.whence` itself is made to be committed (answers that are remembered are in it),
-so `runs/` is kept out by an ignore file of its own: recordings hold whatever the program had in
-its hands.
+so `runs/` has an ignore file of its own: recordings hold the values of the program.
 
 A recording is `NAME-N.whence`; N is counted over the whole project, so the highest is the newest.
 All that belongs to it begins with its name: `FILE.symptom.json` (what is wrong), `FILE.stdin` (what
@@ -38,37 +37,37 @@ _LONGEST_NAME = 80
 def folder(start: Path | None = None) -> Path:
     """The project's `.whence`, which is made if there is none."""
     here = Path.cwd() if start is None else start.absolute()
-    place = nearest(here) or here / FOLDER
+    path = nearest(here) or here / FOLDER
     try:
-        (place / _RUNS).mkdir(parents=True, exist_ok=True)
-        ignore = place / ".gitignore"
+        (path / _RUNS).mkdir(parents=True, exist_ok=True)
+        ignore = path / ".gitignore"
         if not ignore.exists():
             ignore.write_text(_IGNORED, encoding="utf-8")
     except OSError as problem:
         raise WhenceError(
-            f"{place}: recordings cannot be kept there ({problem.strerror})"
+            f"{path}: recordings cannot be kept there ({problem.strerror})"
         ) from problem
-    return place
+    return path
 
 
 def nearest(start: Path | None = None) -> Path | None:
     """The `.whence` of the working directory or of a folder above it, if there is one.
 
-    One that belongs to somebody else, as in a folder that all may write to, is passed over.
+    One that belongs to another user, as in a folder that all may write to, is ignored.
     """
     here = Path.cwd() if start is None else start.absolute()
-    for each in (here, *here.parents):
-        place = each / FOLDER
+    for parent in (here, *here.parents):
+        path = parent / FOLDER
         try:
-            if place.is_dir() and place.stat().st_uid == os.geteuid():
-                return place
+            if path.is_dir() and path.stat().st_uid == os.geteuid():
+                return path
         except OSError:  # it may not be looked at
             continue
     return None
 
 
 def new_recording(name: str, start: Path | None = None) -> Path:
-    """The file for the next recording, made and empty, so that nobody else takes it."""
+    """Create the empty file of the next recording, so that no other process takes its name."""
     runs = folder(start) / _RUNS
     fit = _UNFIT.sub("-", name).strip("-.")[:_LONGEST_NAME] or "run"
     try:
@@ -85,7 +84,7 @@ def new_recording(name: str, start: Path | None = None) -> Path:
 
 @contextlib.contextmanager
 def _alone(runs: Path) -> Iterator[None]:
-    """Two that look for the next number at once must not find the same."""
+    """Hold a lock while the next number is chosen."""
     descriptor = os.open(runs, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -95,18 +94,18 @@ def _alone(runs: Path) -> Iterator[None]:
 
 
 def recordings(start: Path | None = None) -> list[Path]:
-    """The project's recordings, the newest last. Those in which nothing was written are not."""
-    place = nearest(start)
-    if place is None:
+    """The project's recordings that are not empty, the newest last."""
+    path = nearest(start)
+    if path is None:
         return []
-    found = [path for path in _files(place / _RUNS) if path.stat().st_size]
-    return sorted(found, key=_number)
+    complete = [file for file in _files(path / _RUNS) if file.stat().st_size]
+    return sorted(complete, key=_number)
 
 
 def latest(start: Path | None = None) -> Path | None:
     """The newest recording of the project."""
-    found = recordings(start)
-    return found[-1] if found else None
+    files = recordings(start)
+    return files[-1] if files else None
 
 
 def remove(recording: Path) -> None:
@@ -127,29 +126,29 @@ def beside(recording: Path, what: str) -> Path:
 
 def write_symptom(recording: Path, symptom: Symptom) -> None:
     """Keep what is wrong about a recorded run beside it."""
-    place = beside(recording, "symptom.json")
+    path = beside(recording, "symptom.json")
     try:
-        place.write_text(json.dumps(to_json(symptom), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(to_json(symptom), indent=1) + "\n", encoding="utf-8")
     except OSError as problem:
-        raise WhenceError(f"{place}: cannot be written ({problem.strerror})") from problem
+        raise WhenceError(f"{path}: cannot be written ({problem.strerror})") from problem
 
 
 def read_symptom(recording: Path) -> Symptom | None:
     """What is wrong about a recorded run, if that is kept beside it."""
-    place = beside(recording, "symptom.json")
+    path = beside(recording, "symptom.json")
     try:
-        text = place.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
-        raise WhenceError(f"{place}: cannot be read ({reason})") from problem
+        raise WhenceError(f"{path}: cannot be read ({reason})") from problem
     try:
         return from_json(json.loads(text))
     except (ValueError, RecursionError) as problem:
-        raise WhenceError(f"{place}: is no JSON ({problem})") from problem
+        raise WhenceError(f"{path}: is no JSON ({problem})") from problem
     except WhenceError as problem:
-        raise WhenceError(f"{place}: {problem}") from problem
+        raise WhenceError(f"{path}: {problem}") from problem
 
 
 def _files(runs: Path) -> list[Path]:
@@ -159,8 +158,8 @@ def _files(runs: Path) -> list[Path]:
 
 
 def _number(path: Path) -> int:
-    found = _NAME.fullmatch(path.name)
-    return int(found[1]) if found else 0
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
 
 
 def _escaped(name: str) -> str:

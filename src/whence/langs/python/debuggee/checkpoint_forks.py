@@ -33,7 +33,7 @@ from whence.langs.python.debuggee.typed_json import reader
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.playing import JournalPlayer
-from whence.langs.python.record.recording import Recording, moved_up
+from whence.langs.python.record.recording import Recording, to_high_number
 from whence.langs.python.record.repeatable import aside
 
 Begin = Callable[[Task, str], None]
@@ -144,7 +144,7 @@ class CheckpointForks:
         source, target = _pipe()
         made = _recorder.fork_sleeper()
         if made == 0:
-            high = moved_up(source)
+            high = to_high_number(source)
             _close(source)
             self._announce(calls, target)
             _close(target)

@@ -106,7 +106,10 @@ class OpenCall:
 
 
 class CallStream:
-    """Writes to a file what happens to calls."""
+    """Writes to a file what happens to calls.
+
+    It has many methods because each kind of record is written by one, over the same page.
+    """
 
     def __init__(
         self, descriptor: int, options: RecordOptions, summaries: Mapping[type, Summary]

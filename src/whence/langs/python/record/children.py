@@ -1,12 +1,12 @@
-"""The processes of one recording: where each writes, and how a new one learns that it is recorded.
+"""The child processes of a recorded program: where each writes, and how it learns that it should.
 
-Each process has a trace of its own. That of the program is the one that the user named; those of
-its children stand beside it, in `NAME.whence.d/PID.whence`, and each says in its header which
-process and which call started it. A forked child goes on with the settings that it has; a Python
-that is started anew finds them in the environment, where `startup/sitecustomize.py` looks.
+Each process writes a trace of its own. The program's is the file that the user named; those of its
+children are in `NAME.whence.d/PID.whence`, and each header says which process and which call
+started it. A forked child keeps the settings that it has; a new Python finds them in the
+environment, where `startup/sitecustomize.py` looks.
 
-Invariant: without `--children` none of this happens, and a process that cannot be recorded runs as
-it would have.
+Invariant: this happens only with `--children`, and a process that cannot be recorded runs on
+unrecorded.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The processes of a recording, as one of them knows it."""
+    """The processes of one recording, as seen by one of them."""
 
     folder: str
     run: str
-    """Tells the traces of this recording from those of an earlier one in the same place."""
+    """Distinguishes the traces of this recording from older ones in the same folder."""
     name: str = ""
     """The file of this process's trace in the folder; empty for the program itself."""
     parent: str = ""
@@ -43,17 +43,17 @@ class Family:
 
     @property
     def starts(self) -> str:
-        """The file to which processes tell which call of theirs started which process."""
+        """The file in which processes note which of their calls started which process."""
         return os.path.join(self.folder, STARTED)
 
     @property
     def is_child(self) -> bool:
-        """Whether this is not the program itself."""
+        """Whether this process was started by the program."""
         return bool(self.name)
 
     def new_child(self, call: int | None) -> tuple[Family, int]:
-        """This process, which is a child of the one that this was; its file, opened."""
-        for copy in range(1, 1000):  # a number of a process may come up again
+        """In a new child: the family as it sees it, and the descriptor of its trace."""
+        for copy in range(1, 1000):  # process ids are reused
             name = f"{os.getpid()}.whence" if copy == 1 else f"{os.getpid()}-{copy}.whence"
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
             with contextlib.suppress(FileExistsError):
@@ -62,7 +62,7 @@ class Family:
         raise OSError("too many traces of one process")
 
     def announce(self, settings: Mapping[str, Any]) -> None:
-        """Let every Python that this process starts from here on be recorded."""
+        """Have every Python that this process starts from here on recorded."""
         order = {
             "folder": self.folder,
             "run": self.run,
@@ -78,7 +78,7 @@ class Family:
 
 
 def new_family(output: str, run: str) -> Family:
-    """That of a program whose trace goes to a file: an empty folder beside it."""
+    """The family of a program whose trace goes to a file, with an empty folder beside it."""
     folder = os.path.abspath(output) + FOLDER
     try:
         os.makedirs(folder, exist_ok=True)
@@ -108,7 +108,7 @@ _joined: list[Any] = []
 """The recording that this process joined when it started."""
 
 
-def ordered() -> tuple[Family, dict[str, Any]] | None:
+def announced() -> tuple[Family, dict[str, Any]] | None:
     """The recording that this process is to join, and its settings; None if there is none."""
     try:
         order = json.loads(os.environ.get(VARIABLE, "null"))
@@ -122,14 +122,14 @@ def ordered() -> tuple[Family, dict[str, Any]] | None:
 
 def join() -> None:
     """Record this process, if it was started by one that is recorded with its children."""
-    found = ordered()
-    if found is None or _joined:
+    announcement = announced()
+    if announcement is None or _joined:
         return
     import atexit
 
     from whence.langs.python.record.recording import Recording
 
-    recording = Recording.of_child(*found, command=tuple(sys.orig_argv[1:]))
+    recording = Recording.of_child(*announcement, command=tuple(sys.orig_argv[1:]))
     _joined.append(recording)
     # The first to be registered is the last to be run.
     atexit.register(_leave_at_exit, recording)
@@ -144,7 +144,7 @@ def _leave_at_exit(recording: Any) -> None:
 
 
 def leave() -> None:
-    """This process is to be recorded in another way: as if it had never joined."""
+    """Discard the recording that this process joined: it is to be recorded in another way."""
     os.environ.pop(VARIABLE, None)
     while _joined:
         _joined.pop().discard()

@@ -53,8 +53,8 @@ def candidates() -> tuple[Candidate, ...]:
     return _native(), _pure()
 
 
-def chosen(wanted: str | None = None) -> Candidate:
-    """The backend that records here; `wanted`, or the environment, may insist on one."""
+def choose_backend(wanted: str | None = None) -> Candidate:
+    """The backend to record with. `wanted`, or the environment, may require a certain one."""
     wanted = wanted or os.environ.get(VARIABLE) or None
     every = candidates()
     names = [candidate.name for candidate in every]

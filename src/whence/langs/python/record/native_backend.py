@@ -1,7 +1,7 @@
 """The backend in C: a thin class over the extension `_recorder`.
 
-All that happens while the program runs is in C (`native/`); this class turns options into numbers
-and what went wrong into words. There is one recording in a process at a time.
+All that happens while the program runs is in C (`native/`); this class translates options and
+errors. A process has one recording at a time.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class NativeBackend:
         return _recorder.here() if self._started else 0
 
     def family(self, starts: str, name: str, is_child: bool) -> None:
-        """Tell there which call started which process."""
+        """Note in a file which call starts which process."""
         self._family = starts, name, is_child
 
     def tail(self, path: str, descriptor: int, check: int) -> None:
-        """Have the page in this file while it is filled."""
+        """Keep the page in this file while it is filled."""
         self._tail = path, descriptor, check
 
     def start(self) -> None:
@@ -99,7 +99,7 @@ class NativeBackend:
         self._started = True
 
     def go_on(self, window: tuple[int, int], whole_calls: tuple[int, int] | None) -> None:
-        """In a copy of the process, whose file is another: record this call, and no other."""
+        """In a fork with a file of its own: record only this window."""
         try:
             _recorder.go_on(window, whole_calls or (_NO_LIMIT, 0), self._tail)
         except RuntimeError as problem:

@@ -1,10 +1,9 @@
 """Finds the generator or coroutine that a call has just created.
 
-The interpreter tells of the call, not of what it gives. But a new generator is the newest object of
-its kind that the garbage collector knows, and whoever looks right after the call, before anything
-else happened in the thread, finds it there.
+The interpreter reports the call, not its result. But the garbage collector lists a new generator
+among its youngest objects, where it is found right after the call.
 
-Invariant: what stood there before the call is never taken for the new one.
+Invariant: a generator that existed before the call is never taken for the new one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _WRAPPED = "async_generator_wrapped_value"
 
 
 class Creations:
-    """A call that is about to create something, and what there was of its kind before."""
+    """A call that is about to create a generator, and the generators of its code before."""
 
     def __init__(self, code: CodeType, creator: FrameType, known: Container[int]) -> None:
         self._code = code
@@ -27,8 +26,8 @@ class Creations:
         self.site = creator.f_lasti // 2 + 1
         self._before = {id(generator) for generator in self._all()}
 
-    def found(self) -> Any:
-        """What was created, if it is still there and beyond doubt."""
+    def new_generator(self) -> Any:
+        """The new generator; None if it is gone, or if there is more than one."""
         new = [generator for generator in self._all() if id(generator) not in self._before]
         return new[0] if len(new) == 1 else None
 
@@ -55,7 +54,7 @@ class Creations:
 
 
 def unwrapped(value: Any) -> tuple[Any, bool]:
-    """What an asynchronous generator hands out, and whether it is a value of its own."""
+    """What an asynchronous generator yields, and whether that is a value and not an await."""
     if type(value).__name__ != _WRAPPED:
         return value, False
     return gc.get_referents(value)[0], True

@@ -78,7 +78,10 @@ class _Thread(threading.local):
 
 
 class PureBackend:
-    """Records by callbacks in Python."""
+    """Records by callbacks in Python.
+
+    It has many methods because it is one state machine: each event of the interpreter is one.
+    """
 
     def __init__(
         self,
@@ -371,7 +374,7 @@ class PureBackend:
 
     def _register(self, thread: _Thread, created: Creations) -> None:
         """Record a generator or coroutine that has been created since the last event."""
-        generator = created.found()
+        generator = created.new_generator()
         if generator is None:
             return
         frame = created.frame_of(generator)

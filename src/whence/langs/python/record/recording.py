@@ -1,10 +1,10 @@
 """A trace file while it is written: opened, given its header, filled by a backend, and closed.
 
-Apart from the launcher, which runs programs and knows nothing of files, and from the backends,
-which are handed a file that is ready.
+Apart from launching, which runs programs and knows nothing of files, and from the backends, which
+get a file that is ready.
 
-Invariant: a file that is not a trace is never overwritten, and no number of a file that the program
-opens is another than without us.
+Invariant: a file that is not a trace is never overwritten, and the descriptors that the program
+opens have the same numbers as without whence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.children import Family, new_family
-from whence.langs.python.record.choose import chosen, make
+from whence.langs.python.record.choose import choose_backend, make
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.options import WHOLE_BOUND, Bound, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
@@ -55,7 +55,7 @@ _LONG_COMMAND = 80
 _PIECE = 2**20
 
 
-# A program may put something else in their place, and what runs after it has to work all the same.
+# Bound here, because a program may replace them and the recording has to end all the same.
 _getpid, _stat, _close, _unlink = os.getpid, os.stat, os.close, os.unlink
 _waitid = getattr(os, "waitid", None)  # which not every system has
 _used = resource.getrusage
@@ -63,18 +63,18 @@ _used = resource.getrusage
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user decides about a recording."""
+    """What to record, how, and where to."""
 
     output: str
     options: RecordOptions = RecordOptions()
     rules: UserCodeRules = UserCodeRules()
     backend: str | None = None
     repeatable: str | None = None
-    """If the program is to be run again in the same way: by whom the seed of hashes was chosen."""
+    """Who chose the hash seed (`repeatable.PINNED` or `OWN`); None if no re-run is intended."""
     children: bool = False
     """Whether the processes that the program starts are recorded too."""
     keeps_tail: bool = True
-    """Whether nothing may be lost if the process is killed."""
+    """Whether a killed process leaves all that it recorded."""
 
 
 def usual_settings(
@@ -106,7 +106,7 @@ def usual_settings(
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecording:
-    """What came of a recording."""
+    """The result of a recording."""
 
     output: str
     calls: int
@@ -124,11 +124,11 @@ class Recording:
         self._settings = settings
         self._command = tuple(command)
         self._root = root
-        """What the run itself is called, if not by its command."""
+        """The name of the run, if not its command."""
         self._shown = settings.output
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
-        self._backend_name = chosen(settings.backend).name
+        self._backend_name = choose_backend(settings.backend).name
         self._reader: CodeReader = _reader(settings)
         self._summaries: Mapping[type, Summary] = SUMMARIES
         self._repeatable: dict[str, Any] = {}
@@ -144,12 +144,14 @@ class Recording:
         self._prepare()
 
     @classmethod
-    def of_child(cls, family: Family, told: Mapping[str, Any], command: Sequence[str]) -> Recording:
+    def of_child(
+        cls, family: Family, quote: Mapping[str, Any], command: Sequence[str]
+    ) -> Recording:
         """The recording of a Python that a recorded process has started."""
         self = cls.__new__(cls)
-        self._settings = _settings(told)
+        self._settings = _read_quote(quote)
         self._command = tuple(command)
-        self._backend_name = chosen(self._settings.backend).name
+        self._backend_name = choose_backend(self._settings.backend).name
         self._reader = _reader(self._settings)
         self._summaries = SUMMARIES
         self._repeatable = {}
@@ -161,7 +163,7 @@ class Recording:
         self._family, low = family.new_child(call)
         try:
             self._output = self._shown = os.path.join(family.folder, self._family.name)
-            self._descriptor = moved_up(low)
+            self._descriptor = to_high_number(low)
         finally:
             os.close(low)
         self._prepare()
@@ -192,7 +194,7 @@ class Recording:
         if made is not None:
             path, low = made
             try:
-                self._backend.tail(path, moved_up(low), self._check)
+                self._backend.tail(path, to_high_number(low), self._check)
             finally:
                 os.close(low)
 
@@ -204,7 +206,7 @@ class Recording:
             "backend": self._backend.name,
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
             "pid": self._process,
-            "options": _told(self._settings),
+            "options": _quote(self._settings),
             "root": self._root or " ".join(self._command),
             "run": self._run,
             "clock": time.time_ns(),
@@ -227,7 +229,7 @@ class Recording:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is this process that is recorded, and not the one that forked it off."""
+        """Whether this process is recorded, and not the one that forked it."""
         return _getpid() == self._process
 
     @property
@@ -247,7 +249,7 @@ class Recording:
 
     @property
     def is_of_child(self) -> bool:
-        """Whether this is not the program itself but a process that it has started."""
+        """Whether this process was started by the program."""
         return self._family is not None and self._family.is_child
 
     def start(self) -> None:
@@ -260,13 +262,13 @@ class Recording:
     def _begin(self) -> None:
         family = self._family
         if family is not None:
-            family.announce(_told(self._settings))
+            family.announce(_quote(self._settings))
             self._backend.family(family.starts, family.name or MAIN, family.is_child)
         self._keep_tail()
         self._backend.start()
 
     def _forked(self) -> None:
-        """In a child: go on in a file of its own. Where that cannot be, it is not recorded."""
+        """In a forked child: go on in a file of its own, or without recording if that fails."""
         family = self._family
         if family is None or self._ended:
             return
@@ -277,7 +279,7 @@ class Recording:
             self._begin()
 
     def moved(self, output: str, length: int) -> None:
-        """In a copy of the process: go on in a copy of the file, as it was when it was so long."""
+        """In a fork: go on in a copy of the file's first `length` bytes."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         low = os.open(output, flags, 0o600)
         for place in range(0, length, _PIECE):
@@ -290,7 +292,7 @@ class Recording:
         self._keep_tail()
 
     def own_processes(self) -> None:
-        """Those that were started so far are whence's."""
+        """Count the child processes so far as whence's own."""
         self._processes = _processes()
 
     def stop(self) -> None:
@@ -315,7 +317,7 @@ class Recording:
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
     def cut_off(self, reason: str) -> int:
-        """End it as that of a run that did not end; how many calls it has."""
+        """End it as the recording of a run that did not end; returns its number of calls."""
         return self.finish(STOPPED, reason).calls
 
     def discard(self) -> None:
@@ -335,7 +337,7 @@ def _reader(settings: Settings) -> PythonCodeReader:
 
 
 def _processes() -> tuple[object, bool]:
-    """What differs once this process has started another. Nothing is taken from it by asking."""
+    """A value that changes once this process has started another. It reaps no child."""
     waited_for = _used(resource.RUSAGE_CHILDREN)
     try:
         if _waitid is not None:
@@ -346,8 +348,8 @@ def _processes() -> tuple[object, bool]:
     return waited_for, False
 
 
-def _told(settings: Settings) -> dict[str, Any]:
-    """The settings as a header quotes them; `_settings` reads them."""
+def _quote(settings: Settings) -> dict[str, Any]:
+    """The settings as a header quotes them; `_read_quote` reads them."""
     options, rules = settings.options, settings.rules
     return {
         "detail": options.detail.value,
@@ -368,20 +370,20 @@ def _told(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _settings(told: Mapping[str, Any]) -> Settings:
+def _read_quote(quote: Mapping[str, Any]) -> Settings:
     options = RecordOptions(
-        detail=Detail(told["detail"]),
-        bound=Bound(*told["bound"]),
-        first_bound=Bound(*told["first_bound"]),
-        first_calls=told["first_calls"],
+        detail=Detail(quote["detail"]),
+        bound=Bound(*quote["bound"]),
+        first_bound=Bound(*quote["first_bound"]),
+        first_calls=quote["first_calls"],
         whole_calls=None,  # a number is that of a call of the program, not of its children
-        global_bound=Bound(*told["global_bound"]),
-        max_calls=told["max_calls"],
-        max_bytes=told["max_bytes"],
-        depth=told["depth"],
+        global_bound=Bound(*quote["global_bound"]),
+        max_calls=quote["max_calls"],
+        max_bytes=quote["max_bytes"],
+        depth=quote["depth"],
     )
-    rules = UserCodeRules.told(told)
-    return Settings("", options, rules, told["backend"], children=True)
+    rules = UserCodeRules.from_header(quote)
+    return Settings("", options, rules, quote["backend"], children=True)
 
 
 def _working_folder() -> str:
@@ -408,13 +410,13 @@ def _opened(output: str) -> int:
                     f"{output}: is no trace, so it is not overwritten; name another place with -o"
                 )
             os.ftruncate(low, 0)
-        return moved_up(low)
+        return to_high_number(low)
     finally:
         os.close(low)
 
 
-def moved_up(low: int) -> int:
-    """The same file under a high number: the low ones go to the program, as without us."""
+def to_high_number(low: int) -> int:
+    """Duplicate a descriptor to a high number, so that the program gets the low ones."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
         most = _HIGHEST_DESCRIPTOR

@@ -1,11 +1,10 @@
-"""In the process of the program: makes a run that can be run again.
+"""Makes the order of sets the same in a run and its re-runs.
 
-What differs from run to run although the program does the same: the seed of string hashes, which
-whoever starts the process pins, and the hashes of plain objects, which `_identity` counts. Both
-decide in which order sets are walked. Nothing else is pinned here; a run that diverges all the
-same is noticed when the two are compared.
+It depends on the hash seed of strings, which is set when the process starts, and on the hashes of
+plain objects, which `_identity` replaces by a count. What else differs between runs is the
+journal's matter, or shows as a divergence.
 
-Invariant: the program sees neither. The variable that pins the seed is taken out of its
+Invariant: the program notices neither. The variable that sets the seed is removed from its
 environment unless it was there before.
 """
 
@@ -21,13 +20,13 @@ from whence.langs.python.record.summaries import Summary, can_change
 
 HASH_SEED = "PYTHONHASHSEED"
 PINNED = "pinned"
-"""The seed was set by whence, and is none of the program's business."""
+"""Whence set the seed and hides it from the program."""
 OWN = "own"
-"""The program was started with a seed of its own, or with none."""
+"""The program has a seed of its own, or none."""
 
 _T = TypeVar("_T")
 Aside = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""Makes a function of whence one that no journal notices, called from the frame that calls it."""
+"""Wraps a function of whence so that no journal notices what it does."""
 
 
 def directly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,13 +38,13 @@ def pin_hash_seed(environment: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """The environment with a fixed hash seed, and who chose it (`PINNED` or `OWN`)."""
     if environment.get(HASH_SEED, "random") != "random":
         return dict(environment), OWN
-    # Any number will do, and it must not be 0, which means that hashes are not random at all.
+    # Any number but 0, which turns hash randomization off.
     seed = int.from_bytes(os.urandom(4), "little") % (2**32 - 1) + 1
     return {**environment, HASH_SEED: str(seed)}, PINNED
 
 
 def make_repeatable(seed: str) -> dict[str, Any]:
-    """From here on what the program does depends on chance no more than it must; for the header."""
+    """Fix what can be fixed in this process; returns what the header says about it."""
     value = os.environ.pop(HASH_SEED, "") if seed == PINNED else os.environ.get(HASH_SEED, "")
     return {"hash_seed": value, "hash_seed_by": seed, "identity": _installed()}
 
@@ -60,7 +59,7 @@ def _installed() -> bool:
 
 
 def _inside_the_journal() -> Callable[[bool], bool]:
-    """What tells a journal that it is whence that asks, and not the program."""
+    """The function that tells a journal whether whence or the program is asking."""
     try:
         from whence.langs.python.record.journal import _interposition
     except ImportError:
@@ -69,9 +68,9 @@ def _inside_the_journal() -> Callable[[bool], bool]:
 
 
 def aside(function: Callable[..., _T]) -> Callable[..., _T]:
-    """A function of whence that objects are hashed in, so that the program's count goes on after.
+    """Wrap a function of whence so that the hashes it takes do not count, and no journal sees it.
 
-    How often it is called depends on what is recorded. So no journal notes what it asks for.
+    How often it is called depends on what is recorded, so it must not affect the program.
     """
     from whence.langs.python.record import _identity
 
@@ -89,33 +88,33 @@ def aside(function: Callable[..., _T]) -> Callable[..., _T]:
 
 
 class AsideReader:
-    """A reader of code that works aside."""
+    """A code reader whose work the program cannot notice."""
 
     def __init__(self, reader: CodeReader):
         self._describe = aside(reader.describe)
 
     def describe(self, code: CodeType, namespace: dict[str, Any]) -> CodeDescription | None:
-        """What the reader says."""
+        """As the reader describes it."""
         return self._describe(code, namespace)
 
 
 class AsideSummaries(Mapping[type, Summary]):
-    """Summaries that are looked up and made aside."""
+    """Summaries whose making the program cannot notice."""
 
     def __init__(self, summaries: Mapping[type, Summary]):
         self._summaries = summaries
         self._find = aside(summaries.__getitem__)
-        self._made: dict[int, tuple[Summary, Summary]] = {}
+        self._wrapped: dict[int, tuple[Summary, Summary]] = {}
 
     def __getitem__(self, kind: type) -> Summary:
-        found = self._find(kind)
-        known = self._made.get(id(found))
-        if known is None:
-            # The function stands beside: its number is its own only while it lives.
-            summary = aside(found)
-            summary.fixed = not can_change(found)  # type: ignore[attr-defined]
-            known = self._made[id(found)] = (found, summary)
-        return known[1]
+        summary = self._find(kind)
+        entry = self._wrapped.get(id(summary))
+        if entry is None:
+            wrapped = aside(summary)
+            wrapped.fixed = not can_change(summary)  # type: ignore[attr-defined]
+            # The entry keeps the function alive: its id is unique only while it lives.
+            entry = self._wrapped[id(summary)] = (summary, wrapped)
+        return entry[1]
 
     def __iter__(self) -> Iterator[type]:
         return iter(self._summaries)

@@ -20,7 +20,7 @@ from types import CodeType
 from typing import Any
 
 _INSTALLED = ("site-packages", "dist-packages")
-_TOLD = ("user_code", "only", "left_out", "filter")
+_HEADER_FIELDS = ("user_code", "only", "left_out", "filter")
 _DATACLASS_MAKER = "__create_fn__"
 
 
@@ -43,19 +43,9 @@ class UserCodeRules:
     """Patterns of functions: if there are any, other calls of user code are only counted."""
 
     @classmethod
-    def told(cls, told: Mapping[str, Any]) -> UserCodeRules:
+    def from_header(cls, options: Mapping[str, Any]) -> UserCodeRules:
         """The rules that a trace's header quotes."""
-        return cls(*(tuple(told.get(name) or ()) for name in _TOLD))
-
-    @property
-    def words(self) -> list[str]:
-        """The same as options of `whence record`."""
-        return [
-            *(f"--user-code={each}" for each in self.added),
-            *(f"--only={each}" for each in self.only),
-            *(f"--leave-out={each}" for each in self.left_out),
-            *(f"--filter={each}" for each in self.kept),
-        ]
+        return cls(*(tuple(options.get(name) or ()) for name in _HEADER_FIELDS))
 
 
 class UserCode:

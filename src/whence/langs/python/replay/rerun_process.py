@@ -288,7 +288,7 @@ def settings_again(quoted: Mapping[str, Any], output: str) -> Settings:
         quoted.get("max_calls"),
         quoted.get("max_bytes"),
         quoted.get("depth"),
-        rules=UserCodeRules.told(quoted),
+        rules=UserCodeRules.from_header(quoted),
         backend=quoted.get("backend"),
         whole_values=tuple(quoted.get("bound", ())) == astuple(WHOLE_BOUND),
     )

@@ -100,7 +100,7 @@ class ShadowRuns:
                 words=conditions.command, wanted=target_in_run(self.tree, shadowed),
                 marked=target_since(self.tree, shadowed, shadowed if of_run else node),
                 root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
-                rules=UserCodeRules.told(conditions.options),
+                rules=UserCodeRules.from_header(conditions.options),
                 seed_by=str(conditions.repeatable.get("hash_seed_by", OWN)),
                 journal=str(conditions.journal.absolute()) if conditions.journal else "",
             )  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 
 from whence.errors import WhenceError
 from whence.langs.python.record import choose
-from whence.langs.python.record.choose import candidates, chosen
+from whence.langs.python.record.choose import candidates, choose_backend
 
 RECORDER = Path(choose.__file__).parent / "native"
 
@@ -99,7 +99,7 @@ def test_on_a_free_threaded_build_nothing_records_and_it_is_said_why(
 ) -> None:
     monkeypatch.setattr(sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
     with pytest.raises(WhenceError) as told:
-        chosen(None)
+        choose_backend(None)
     assert str(told.value).count("free-threaded build of Python") == 2
     assert "record with a standard build" in str(told.value)
 
@@ -112,13 +112,13 @@ def test_where_the_recorder_in_c_refuses_the_other_one_records(
     monkeypatch.setattr(choose, "load_extension", lambda name: refusal)
     native, _ = candidates()
     assert native.why_not() == str(refusal)
-    assert chosen(None).name == "pure"
+    assert choose_backend(None).name == "pure"
 
 
 def test_a_backend_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHENCE_BACKEND", raising=False)
-    assert chosen("pure").name == "pure"
+    assert choose_backend("pure").name == "pure"
     monkeypatch.setenv("WHENCE_BACKEND", "pure")
-    assert chosen(None).name == "pure"
+    assert choose_backend(None).name == "pure"
     with pytest.raises(WhenceError, match="there is no backend named"):
-        chosen("no such thing")
+        choose_backend("no such thing")

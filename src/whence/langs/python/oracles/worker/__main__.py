@@ -35,7 +35,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     decode_message,
     encode_message,
 )
-from whence.langs.python.record.choose import chosen
+from whence.langs.python.record.choose import choose_backend
 from whence.langs.python.record.user_code import UserCodeRules
 
 # The program may replace them.
@@ -45,7 +45,7 @@ fork, wait_for, leave = os.fork, os.waitpid, os._exit
 def main() -> None:
     """Load the program, then answer requests until the pipe is closed."""
     config = decode_as(WorkerConfig, sys.argv[1])
-    chosen(None)
+    choose_backend(None)
     responses = os.fdopen(config.write, "w", encoding="utf-8", errors="surrogatepass")
     requests = os.fdopen(config.read, "r", encoding="utf-8", errors="surrogatepass")
     for stream in (responses, requests):

@@ -1,6 +1,6 @@
-"""Whether a run writes a journal, plays one or does neither, and what is in the way.
+"""Whether a run writes a journal, plays one or does neither, and what prevents it.
 
-Apart from both, so that nothing of them is loaded into a program that is recorded without one.
+Apart from both, so that a program recorded without a journal loads neither.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import json
 import os
 from typing import Protocol
 
-from whence.langs.python.record.choose import NATIVE, chosen
+from whence.langs.python.record.choose import NATIVE, choose_backend
 from whence.langs.python.record.recording import Recording
 
 JOURNAL, FILES, ENVIRONMENT = "journal", "files", "environment.json"
-"""What lies beside a recording, behind its name: the journal, the content of files that were read,
-the variables that the program was started with."""
+"""The suffixes of files beside a recording: the journal, the content of files that were read, and
+the program's environment."""
 
 
 class Journal(Protocol):
-    """Is started right before the program, and ends with it."""
+    """What a run does with its journal, from the program's start to its end."""
 
     def start(self) -> None:
         """From here on."""
@@ -35,7 +35,7 @@ def obstacle(backend: str | None) -> str | None:
         importlib.import_module("whence.langs.python.record._identity")
     except ImportError:
         return "it needs the parts of whence that are written in C, which are not built here"
-    if chosen(backend).name != NATIVE:
+    if choose_backend(backend).name != NATIVE:
         return "it needs the recorder in C"
     return None
 

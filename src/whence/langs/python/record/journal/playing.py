@@ -1,8 +1,8 @@
-"""In a re-run: gives the program once more what it learned from the world in the first run.
+"""In a re-run: answers the program from the journal of the first run.
 
-No function that reaches the world is called. Files are opened in the folder of the re-run; what
-else has a descriptor gets one that leads nowhere, under the number that it had. The first question
-that was not asked in the first run ends the process, with a report of it.
+No function that reaches the outside world is called. Files are opened in the folder of the re-run;
+sockets and the like get a descriptor that leads nowhere, with the number that it had. The first
+question that the first run did not ask ends the process, with a report.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ _NOT_KEPT = {
     "_dbm": "dbm",
     "_gdbm": "dbm",
 }
-"""Modules in C that reach the world by ways of their own."""
+"""Modules in C that reach the outside world without an interposed function."""
 _ANOTHER_INTERPRETER = "cpython.PyInterpreterState_New"
 
 
 def _compile_again(since: int) -> None:
-    """Do not take from a cache what was compiled when the program ran, or later.
+    """Compile modules whose cache was written when the program ran, or later.
 
-    It is not quite the same: a set of constants may have another order.
+    Cached code may differ: a set of constants may have another order.
     """
     importing = sys.modules["_frozen_importlib_external"]
     where, stat, frame = importing.cache_from_source, aside(os.stat), sys._getframe
 
     def cache_from_source(path: str, *given: Any, **named: Any) -> str:
-        found: str = where(path, *given, **named)
+        cache: str = where(path, *given, **named)
         if frame(1).f_code.co_name == "get_code":
             with contextlib.suppress(OSError):
-                if stat(found).st_mtime_ns >= since:
+                if stat(cache).st_mtime_ns >= since:
                     raise NotImplementedError
-        return found
+        return cache
 
     importing.cache_from_source = cache_from_source  # type: ignore[attr-defined]
 
@@ -92,7 +92,7 @@ class JournalPlayer:
         self, path: str, folder: str, cut_off: Callable[[str], int], own: str | None = None
     ):
         self._own = own_files() if own is None else own
-        """How the names of files begin whose calls are none of the program's."""
+        """The folder of files whose calls are not the program's."""
         self._folder = os.path.abspath(folder)
         self._cut_off = cut_off
         """Ends the recording of this run; how many calls it has."""
@@ -143,7 +143,7 @@ class JournalPlayer:
 
     @property
     def folder(self) -> str:
-        """Where alone something can be changed."""
+        """The only folder that the process can change."""
         return self._folder
 
     @property
@@ -152,9 +152,9 @@ class JournalPlayer:
         return self._sandbox.folder
 
     def moved(self, folder: str) -> tuple[str, str]:
-        """In a copy of the process: have other files, in a folder below; where they were and are.
+        """In a fork: use another folder for files; returns the old and the new one.
 
-        What is not open is given its content anew when it is opened.
+        A file that is not open gets its content when it is opened.
         """
         before = self._sandbox.folder
         self._report = os.path.join(folder, REPORT)
@@ -247,7 +247,7 @@ class JournalPlayer:
 
 
 def aside(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of whence that the program's code calls: the journal knows nothing of it."""
+    """Wrap a function of whence that the program's code calls, so that the journal ignores it."""
     return partial(_interposition.aside, function)
 
 
@@ -259,7 +259,7 @@ def _importing() -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Runs no code of the program."""
+    """The value as text, without running code of the program."""
     if type(value) in (int, float, str, bytes, bool, type(None)):
         text = repr(value)
         return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
@@ -267,7 +267,7 @@ def _shown(value: Any) -> str:
 
 
 def _call_fspath(path: Any) -> None:
-    """A path may be an object of the program, which is asked for its text as before."""
+    """Call `__fspath__` of a path object, as the first run did."""
     if type(path) not in (str, bytes):
         with contextlib.suppress(TypeError):
             os.fspath(path)
@@ -343,7 +343,7 @@ def _accept(_: Original, __: Any, given: Given, ___: Named) -> Any:
 
 
 class DirEntry:
-    """Stands for an entry of a folder; what is asked of it was asked before."""
+    """Replaces `os.DirEntry`: answers from the journal."""
 
     __slots__ = ("name", "path")
 
@@ -387,7 +387,7 @@ def _asked(name: str) -> Any:
 
 
 class ScandirIterator:
-    """Stands for a folder that is walked."""
+    """Replaces the iterator of `os.scandir`: answers from the journal."""
 
     def __iter__(self) -> Iterator[DirEntry]:
         return self

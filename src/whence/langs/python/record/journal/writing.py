@@ -1,7 +1,7 @@
-"""In the first run: notes what the program learns from the world.
+"""In a first run: writes to the journal what the program learns from the outside world.
 
-Most functions are noted in C. Here are those of which the result is not all: what is in a file that
-is opened, where a random number generator starts, which of many objects are ready.
+Most functions are handled in C. Here are those whose result is not all there is to note: the
+content of a file that is opened, the seed of a random number generator, which objects are ready.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Original = Callable[..., Any]
 
 
 def conditions() -> dict[str, Any]:
-    """What has to be the same for a journal to be played."""
+    """What must be equal for a journal to be played."""
     return {"whence journal": VERSION, "python": sys.version, "kinds": list(KINDS)}
 
 
@@ -52,7 +52,7 @@ def _heading(run: str) -> bytes:
 
 
 def own_files() -> str:
-    """How the names of whence's own files begin."""
+    """The folder of whence's own files."""
     return os.path.abspath(__file__).split(os.path.join("whence", "langs"))[0] + "whence" + os.sep
 
 
@@ -145,7 +145,7 @@ def flags_of(mode: Any) -> int:
 
 
 def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
-    """The generator that `random` has is older than the journal: it starts anew."""
+    """Seed the generator that `random` made before the journal began."""
     seed = number()
     note(seed)
     random._inst.seed(seed)
