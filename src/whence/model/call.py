@@ -160,23 +160,23 @@ class Call:
         if self.step is not None:
             return f"→ after: {', '.join(self.afterwards(limits))}"
         outcome = self.outcome
-        words = []
+        phrases = []
         if outcome.yielded:
             shown = [show(value, limits) for value in outcome.yielded[: limits.parts]]
             hidden = len(outcome.yielded) - len(shown)
-            words.append("yielded " + ", ".join(shown + [f"…{hidden} more"] * bool(hidden)) + ",")
+            phrases.append("yielded " + ", ".join(shown + [f"…{hidden} more"] * bool(hidden)) + ",")
         ending = "" if outcome.value is None else " " + show(outcome.value, limits)
         if outcome.kind is OutcomeKind.RETURNED:
-            words.append("then returned" + ending if words else "→" + (ending or " ?"))
+            phrases.append("then returned" + ending if phrases else "→" + (ending or " ?"))
         elif outcome.kind is OutcomeKind.RAISED:
-            words.append("raised" + ending)
+            phrases.append("raised" + ending)
         elif outcome.kind is OutcomeKind.YIELDED:
-            words.append("and was left there" if words else "yielded nothing")
+            phrases.append("and was left there" if phrases else "yielded nothing")
         elif outcome.kind is OutcomeKind.FAILED:
-            words.append("then failed" if words else "failed")
+            phrases.append("then failed" if phrases else "failed")
         else:
-            words.append("did not end" + (":" + ending if ending else ""))
-        return " ".join(words)
+            phrases.append("did not end" + (":" + ending if ending else ""))
+        return " ".join(phrases)
 
     def afterwards(self, limits: Limits = Limits()) -> list[str]:
         """For a step: the state after it and how it ended."""

@@ -93,12 +93,12 @@ def _is_small(suspects: Suspects, position: int) -> bool:
     return bool(suspects.columns.end[position] - position <= _SMALL)
 
 
-def _leads_on(suspects: Suspects, marked: Judged, made: int) -> bool:
+def _leads_on(suspects: Suspects, marked: Judged, origin: int) -> bool:
     """Whether the call that made a part is asked at once.
 
     Who made what holds others did so before it got them: what it lacks, others did not put there.
     """
-    led = _is_small(suspects, made) or _is_a_part(suspects, made)
+    led = _is_small(suspects, origin) or _is_a_part(suspects, origin)
     return led and not marked.holds_others
 
 
@@ -125,15 +125,15 @@ class Auto:
     def choose(self, suspects: Suspects) -> Choice | None:
         """The question that tells most for its effort."""
         marked = last_mark(suspects)
-        made = origin_of_mark(suspects)
+        origin = origin_of_mark(suspects)
         if marked is not None and marked.influence is None:
             # Nothing is known of it but the way that it came.
             followed = following_chain(suspects, ChainSearch.BISECT)
-            if followed is not None and (made is None or _is_a_part(suspects, made)):
+            if followed is not None and (origin is None or _is_a_part(suspects, origin)):
                 return followed
-        if made is not None and marked is not None and _leads_on(suspects, marked, made):
-            return Choice(made, MADE_IT)
-        if made is None and marked is not None:
+        if origin is not None and marked is not None and _leads_on(suspects, marked, origin):
+            return Choice(origin, MADE_IT)
+        if origin is None and marked is not None:
             for position in operands_of_exception(suspects, marked):
                 if _is_small(suspects, position) or _is_a_part(suspects, position):
                     return Choice(position, MET_IN_EXCEPTION)

@@ -20,8 +20,8 @@ OwnWeight = Callable[[Suspects], Floats]
 def calls_made(suspects: Suspects) -> Floats:
     """One for the call itself and one for each call that it makes."""
     parents = suspects.columns.parent[1:]
-    made = np.bincount(parents, minlength=len(suspects.columns))
-    return 1.0 + made.astype(np.float64)
+    counts = np.bincount(parents, minlength=len(suspects.columns))
+    return 1.0 + counts.astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -64,14 +64,14 @@ def _edges(suspects: Suspects) -> dict[int, dict[int, None]]:
     """For each function those that it may call, in order."""
     edges: dict[int, dict[int, None]] = {}
     functions = suspects.tree.functions
-    made = _made(suspects)
+    pairs = _made(suspects)
     if suspects.graph is not None:
         concerned = {int(suspects.columns.function[suspects.top])}
-        concerned.update(number for pair in made for number in pair)
+        concerned.update(number for pair in pairs for number in pair)
         for caller in sorted(concerned):
             named = suspects.graph.callees(functions[caller], functions) or ()
             edges[caller] = dict.fromkeys(named)
-    for caller, callee in made:
+    for caller, callee in pairs:
         edges.setdefault(caller, {})[callee] = None
     return edges
 

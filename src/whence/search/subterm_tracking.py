@@ -58,9 +58,9 @@ def last_mark(suspects: Suspects) -> Judged | None:
     for judged in reversed(suspects.history):
         if judged.origin is not None and judged.origin.node is not None:
             chain = {tree.position(node) for node in judged.origin.chain}
-            made = tree.position(judged.origin.node)
+            origin = tree.position(judged.origin.node)
             on_way = (
-                position in chain or position <= made < end[position] for position in wrong_since
+                position in chain or position <= origin < end[position] for position in wrong_since
             )
             return judged if all(on_way) else None
         if judged.verdict is Verdict.WRONG:

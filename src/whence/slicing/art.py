@@ -229,7 +229,7 @@ class Art:
 
     @cached_property
     def _values(self) -> Mapping[str, Term]:
-        made: dict[bytes, Term] = {}
+        terms: dict[bytes, Term] = {}
         values: dict[str, Term] = {}
         for node in self.order:
             expression = self.nodes[node]
@@ -241,7 +241,7 @@ class Art:
                 term = symbol_term(expression.symbol)
             else:
                 term = application_term(values[below[0]], values[below[1]])
-            values[node] = made.setdefault(term.fingerprint, term)
+            values[node] = terms.setdefault(term.fingerprint, term)
         return values
 
     def val(self, node: str) -> Term:

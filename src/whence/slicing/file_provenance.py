@@ -46,12 +46,12 @@ class FileProvenance:
         origin = self._origin(node, record)
         if is_whole_path or record.get("whole") is True:
             return origin
-        made = "outside the tree" if origin.node is None else f"by call {origin.node}"
+        by = "outside the tree" if origin.node is None else f"by call {origin.node}"
         return Origin(
             None,
             location=origin.location,
             expression=origin.expression,
-            unknown=f"the tree file says that {record['part']} was made {made}, but not where its "
+            unknown=f"the tree file says that {record['part']} was made {by}, but not where its "
             f"part {part.mark} was",
         )
 

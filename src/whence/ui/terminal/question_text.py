@@ -286,8 +286,8 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
 def _is_empty(before: Value, after: Value) -> bool:
     """Whether an object was still empty."""
     same = before.kind is Kind.OBJECT and (before.kind, before.text) == (after.kind, after.text)
-    made = bool(after.parts) and all(step.startswith(".") for step, _ in after.parts)
-    return same and made and not before.parts and not before.omitted
+    is_made = bool(after.parts) and all(step.startswith(".") for step, _ in after.parts)
+    return same and is_made and not before.parts and not before.omitted
 
 
 def _cut(text: str, width: int) -> str:

@@ -44,24 +44,24 @@ Digests = dict[int, str]
 
 def digests(tree: ColumnTree, project: Path, most: int, functions: Collection[int]) -> Digests:
     """The digests of the first equations of some functions, where they are fully recorded."""
-    known, columns = EquationDigests(tree, project), tree.columns
+    equation_digests, columns = EquationDigests(tree, project), tree.columns
     chosen = np.isin(columns.function, list(functions))
     # A call of which something was cut off has an equation of its own.
     whole = columns.equation.view(np.uint64) != _equation_of_its_own(tree)
     positions = np.flatnonzero(chosen & whole)
     _, first = np.unique(columns.equation[positions], return_index=True)
-    found: Digests = {}
+    digest_of: Digests = {}
     for position in positions[np.sort(first)[:most]].tolist():
         with contextlib.suppress(NoEquationDigest, WhenceError):
-            found[int(columns.equation[position])] = known.of(position)[1]
-    return found
+            digest_of[int(columns.equation[position])] = equation_digests.of(position)[1]
+    return digest_of
 
 
 def _equation_of_its_own(tree: ColumnTree) -> npt.NDArray[np.uint64]:
     """By position, the equation that a scan gives a call that equals no other."""
     ids = np.arange(len(tree.columns)) + tree.first_id if tree.ids is None else tree.ids
-    words: Any = ids.astype(np.uint64)  # all at once: arithmetic of 64 bits wraps around by itself
-    return cast("npt.NDArray[np.uint64]", mix(UNIQUE, words))
+    numbers: Any = ids.astype(np.uint64)  # arithmetic of 64-bit arrays wraps around
+    return cast("npt.NDArray[np.uint64]", mix(UNIQUE, numbers))
 
 
 class CodeDigests:
@@ -128,9 +128,9 @@ class LearnedPrior:
             if function.location is not None and name_of(function) in spectra
             and spectra[name_of(function)].passing
         ]  # fmt: skip
-        known = digests(tree, self._path.parent.parent, _MOST_READ, passing)
-        seen = learned.seen(known.values())
-        equations = [equation for equation, digest in known.items() if digest in seen]
+        digest_of = digests(tree, self._path.parent.parent, _MOST_READ, passing)
+        seen_digests = learned.seen(digest_of.values())
+        equations = [equation for equation, digest in digest_of.items() if digest in seen_digests]
         factors[np.isin(tree.columns.equation, equations)] *= _SEEN
 
 
@@ -140,13 +140,13 @@ def _changed(tree: Tree, codes: Mapping[str, str], test: str) -> list[int]:
     Those of the test are left out: its author says that it is right.
     """
     now = CodeDigests()
-    found = []
+    changed = []
     for number, function in enumerate(tree.functions):
         then, code = codes.get(name_of(function)), now.of(function)
-        known = then and code and code.split()[0] == then.split()[0]
-        if known and code != then and not _is_of(test, function):
-            found.append(number)
-    return found
+        is_same_function = then and code and code.split()[0] == then.split()[0]
+        if is_same_function and code != then and not _is_of(test, function):
+            changed.append(number)
+    return changed
 
 
 def _is_of(test: str, function: Function) -> bool:

@@ -165,8 +165,8 @@ class LearnedStore:
     def has_passed(self, test: str) -> bool:
         """Whether a test passed when it was learned."""
         with self._explaining_errors():
-            found = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
-            return bool(found.fetchone() == (1,))
+            row = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
+            return bool(row.fetchone() == (1,))
 
     def spectra(self, besides: str) -> dict[str, Spectrum]:
         """In how many other tests each function ran."""
@@ -189,7 +189,7 @@ class LearnedStore:
     def seen(self, digests: Iterable[str]) -> set[str]:
         """Those of the equations that occurred in a passing test."""
         wanted = list(digests)
-        found: set[str] = set()
+        matches: set[str] = set()
         with self._explaining_errors():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
@@ -199,8 +199,8 @@ class LearnedStore:
                     f"WHERE passed AND digest IN ({marks})",
                     some,
                 )
-                found.update(digest for (digest,) in rows)
-        return found
+                matches.update(digest for (digest,) in rows)
+        return matches
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[sqlite3.Connection]:

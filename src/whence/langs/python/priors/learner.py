@@ -52,12 +52,12 @@ class Learner:
     @property
     def waiting(self) -> int:
         """Of how many tests that were recorded nothing was learned yet."""
-        for each in sorted(self._recordings.glob("*.jsonl")):
-            with each.open("rb") as stream:
-                stream.seek(self._read.get(each, 0))
+        for path in sorted(self._recordings.glob("*.jsonl")):
+            with path.open("rb") as stream:
+                stream.seek(self._read.get(path, 0))
                 # A line without an end is being written.
                 lines = [line for line in stream if line.endswith(b"\n")]
-            self._read[each] = self._read.get(each, 0) + sum(map(len, lines))
+            self._read[path] = self._read.get(path, 0) + sum(map(len, lines))
             self._waiting.extend(map(json.loads, lines))
         return len(self._waiting)
 
@@ -65,10 +65,10 @@ class Learner:
         """Learn from the next test; False if there is none yet."""
         if not self._waiting and not self.waiting:
             return False
-        told = self._waiting.popleft()
-        path = self._recordings / told["file"]
+        entry = self._waiting.popleft()
+        path = self._recordings / entry["file"]
         try:
-            self._learn(path, told["test"], told["passed"])
+            self._learn(path, entry["test"], entry["passed"])
         finally:
             path.unlink(missing_ok=True)
         if (self._passing + self._failing) % _TRIMMED_EVERY == 0:
@@ -89,8 +89,8 @@ class Learner:
             if function.location is not None
         }
         every = range(1, len(tree.functions)) if passed else ()
-        known = set(digests(tree, self._project, _MOST_OF_TEST, every).values())
-        self._learned.learn(test, passed, ran, known)
+        new_digests = set(digests(tree, self._project, _MOST_OF_TEST, every).values())
+        self._learned.learn(test, passed, ran, new_digests)
         self._passing += passed
         self._failing += not passed
 

@@ -62,14 +62,14 @@ def definition(code: CodeEntry, module: ModuleDefinitions) -> FunctionNode:
         raise CannotRebuild(f"it is {inner} inside {outer}, to which no name leads from outside")
     if code.flags & f.ASYNC_GENERATOR:
         raise CannotRebuild("it is an async generator, for which no test can be written yet")
-    found = module.function(code.qualname, code.first_line)
-    if found is None:
+    function = module.function(code.qualname, code.first_line)
+    if function is None:
         raise CannotRebuild(
             f"{code.qualname} is not in line {code.first_line} of {code.file}: it was changed"
         )
-    if code.flags & f.GENERATOR and _is_sent_to(found):
+    if code.flags & f.GENERATOR and _is_sent_to(function):
         raise CannotRebuild("it takes what is sent to it, which was not recorded")
-    return found
+    return function
 
 
 def _is_sent_to(node: FunctionNode) -> bool:
@@ -85,15 +85,15 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
     owner = call.code.qualname.rpartition(".")[0]
     # The test inspects a changed argument after the call, so it needs a name.
     variables: dict[str, str] = {}
-    given = dict(call.arguments)
+    arguments = dict(call.arguments)
     name = QualifiedName(call.code.module, call.code.qualname)
     if owner and module.is_class(owner):
         return _of_class(writer, call, node, name, variables)
     function: Text = writer.imports.name(name)
     if is_wrapped(node):
         function = f"{writer.imports.module('inspect')}.unwrap({function})"
-    made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-    return CallExpression(_run(writer, call, made), variables)
+    expression = Group(f"{function}(", _arguments(writer, call, node, arguments, variables), ")")
+    return CallExpression(_run(writer, call, expression), variables)
 
 
 def _of_class(
@@ -103,7 +103,7 @@ def _of_class(
     name: QualifiedName,
     variables: dict[str, str],
 ) -> CallExpression:
-    given = dict(call.arguments)
+    arguments = dict(call.arguments)
     kind = kind_of(node)
     owner = QualifiedName(name.module, name.qualname.rpartition(".")[0])
     last = name.qualname.rpartition(".")[2]
@@ -111,16 +111,16 @@ def _of_class(
         last = f"_{owner.qualname.rpartition('.')[2].lstrip('_')}{last}"
     if kind == "staticmethod":
         function = f"{writer.imports.name(owner)}.{last}"
-        made = Group(f"{function}(", _arguments(writer, call, node, given, variables), ")")
-        return CallExpression(_run(writer, call, made), variables)
-    own = next(iter(given), None)
+        parts = _arguments(writer, call, node, arguments, variables)
+        return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+    own = next(iter(arguments), None)
     if own is None:
         raise CannotRebuild("what it was called on was not recorded")
-    first = given.pop(own)
+    first = arguments.pop(own)
     if last == "__init__":
         if not isinstance(first, InstanceRecipe):
             raise CannotRebuild("what it was called on was not recorded")
-        parts = _arguments(writer, call, node, given, variables, skip=1)
+        parts = _arguments(writer, call, node, arguments, variables, skip=1)
         return CallExpression(
             Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own
         )
@@ -128,17 +128,17 @@ def _of_class(
         if not isinstance(first, ClassRecipe):
             raise CannotRebuild("the class that it was called on was not recorded")
         same_class = first.name == owner
-        parts = _arguments(writer, call, node, given, variables, skip=1)
+        parts = _arguments(writer, call, node, arguments, variables, skip=1)
         function = f"{writer.imports.name(owner)}.{last}"
         if not same_class:
             function = f"{function}.__func__"
             parts = (("", writer.imports.name(first.name)), *parts)
         return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
-    wish = own if own not in ("self", "this") else _snake(first, owner)
-    variable = variables[own] = writer.variable(wish, first)
+    hint = own if own not in ("self", "this") else _snake(first, owner)
+    variable = variables[own] = writer.variable(hint, first)
     if kind == "property":
         return CallExpression(f"{variable}.{last}", variables)
-    parts = _arguments(writer, call, node, given, variables, skip=1)
+    parts = _arguments(writer, call, node, arguments, variables, skip=1)
     if kind == "setter":
         return CallExpression(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
     inherited = (
@@ -148,10 +148,10 @@ def _of_class(
         function = f"{writer.imports.name(owner)}.{last}"
         if is_wrapped(node):
             function = f"{writer.imports.module('inspect')}.unwrap({function})"
-        made = Group(f"{function}(", (("", variable), *parts), ")")
+        expression = Group(f"{function}(", (("", variable), *parts), ")")
     else:
-        made = Group(f"{variable}.{last}(", parts, ")")
-    return CallExpression(_run(writer, call, made), variables)
+        expression = Group(f"{variable}.{last}(", parts, ")")
+    return CallExpression(_run(writer, call, expression), variables)
 
 
 def _snake(recipe: Recipe, owner: QualifiedName) -> str:
@@ -160,18 +160,18 @@ def _snake(recipe: Recipe, owner: QualifiedName) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and n else c.lower() for n, c in enumerate(last))
 
 
-def _run(writer: ValueWriter, call: CallRecipe, made: Text) -> Text:
+def _run(writer: ValueWriter, call: CallRecipe, expression: Text) -> Text:
     """Wraps a coroutine or generator so that it runs."""
     if call.code.flags & f.COROUTINE:
         writer.imports.module("asyncio")
-        return Group("asyncio.run(", (("", made),), ")")
+        return Group("asyncio.run(", (("", expression),), ")")
     if not call.code.flags & f.GENERATOR:
-        return made
+        return expression
     if call.outcome.kind is OutcomeKind.YIELDED or call.outcome.closed:
         count = str(len(call.outcome.yielded))
         writer.imports.module("itertools")
-        made = Group("itertools.islice(", (("", made), ("", count)), ")")
-    return Group("list(", (("", made),), ")")
+        expression = Group("itertools.islice(", (("", expression), ("", count)), ")")
+    return Group("list(", (("", expression),), ")")
 
 
 Parts = tuple[tuple[str, Text], ...]
@@ -181,7 +181,7 @@ def _arguments(
     writer: ValueWriter,
     call: CallRecipe,
     node: FunctionNode,
-    given: dict[str, Recipe],
+    arguments: dict[str, Recipe],
     variables: dict[str, str],
     skip: int = 0,
 ) -> Parts:
@@ -192,11 +192,11 @@ def _arguments(
     defaults = dict(
         zip(reversed(ordered), map(literal, reversed(signature.defaults)), strict=False)
     )
-    star = given.get(signature.vararg.arg) if signature.vararg else None
+    star = arguments.get(signature.vararg.arg) if signature.vararg else None
     spread = isinstance(star, ItemsRecipe) and bool(star.items)
 
     def value(name: str) -> Text:
-        recipe = given[name]
+        recipe = arguments[name]
         changes = name in call.changed and not isinstance(recipe, LiteralRecipe)
         if changes or isinstance(recipe, _MAY_CHANGE):
             text = variables[name] = writer.variable(name, recipe)
@@ -204,12 +204,12 @@ def _arguments(
         return writer.expression(recipe)
 
     def left_out(name: str, default: object) -> bool:
-        return is_literal(default) and same(plain(given[name]), default)
+        return is_literal(default) and same(plain(arguments[name]), default)
 
     parts: list[tuple[str, Text]] = []
     named = False
     for index, name in enumerate(ordered):
-        if name not in given:
+        if name not in arguments:
             raise CannotRebuild(f"{name} was not recorded")
         if left_out(name, defaults.get(name, NOT_LITERAL)) and name not in required and not spread:
             named = True
@@ -220,10 +220,10 @@ def _arguments(
         parts += [("", writer.expression(item)) for item in star.items]
     elif star is not None:
         parts.append(("*", writer.expression(star)))
-    for each, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
-        if not left_out(each.arg, literal(default)):
-            parts.append((f"{each.arg}=", value(each.arg)))
-    more = given.get(signature.kwarg.arg) if signature.kwarg else None
+    for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
+        if not left_out(parameter.arg, literal(default)):
+            parts.append((f"{parameter.arg}=", value(parameter.arg)))
+    more = arguments.get(signature.kwarg.arg) if signature.kwarg else None
     if isinstance(more, EntriesRecipe):
         for key, recipe in more.entries:
             word = plain(key)

@@ -41,22 +41,22 @@ class ImportNames:
         if module in self._held:
             return f"{self._held[module]}.{name.qualname}"
         top, dot, rest = name.qualname.partition(".")
-        known = self._from.setdefault(module, {})
-        if top not in known:
+        names = self._from.setdefault(module, {})
+        if top not in names:
             if self.is_taken(top):
                 # The name is taken, so this one is reached through its module.
                 return f"{self.module(module)}.{name.qualname}"
-            known[top] = top
+            names[top] = top
             self.taken.add(top)
-        return known[top] + dot + rest
+        return names[top] + dot + rest
 
     def is_taken(self, name: str) -> bool:
         """Whether a name already means something."""
         return name in self.taken or hasattr(builtins, name) or keyword.iskeyword(name)
 
-    def variable(self, wish: str) -> str:
+    def variable(self, hint: str) -> str:
         """An unused name for a variable."""
-        base = wish if wish.isidentifier() else "value"
+        base = hint if hint.isidentifier() else "value"
         name, number = base, 1
         while self.is_taken(name):
             number += 1

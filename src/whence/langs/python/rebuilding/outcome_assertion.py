@@ -84,20 +84,20 @@ class OutcomeAssertion:
         self.fixtures: list[str] = []
         self._result = ""
 
-    def lines(self, said: Complaint, *, prints: bool) -> list[str]:
+    def lines(self, complaint: Complaint, *, prints: bool) -> list[str]:
         """The lines. `prints`: all output during the call was its own."""
-        expected, words = self._expected(said.expected)
-        comment = [f"# It should be: {words}"] if words else []
+        expected, description = self._expected(complaint.expected)
+        comment = [f"# It should be: {description}"] if description else []
         if expected is not None and expected.raises:
             return self._raises(expected)
         kind = self._call.outcome.kind
         if kind is OutcomeKind.RAISED:
-            return comment + self._should_return(expected, said.mark)
+            return comment + self._should_return(expected, complaint.mark)
         if kind is OutcomeKind.NOT_TERMINATED:
             return self._should_end(expected, comment)
         if expected is not None:
-            return self._equals(expected, said.mark)
-        return self._differs(said.mark, comment, prints=prints)
+            return self._equals(expected, complaint.mark)
+        return self._differs(complaint.mark, comment, prints=prints)
 
     # --- what was expected -----------------------------------------------------------------------
 
@@ -129,20 +129,20 @@ class OutcomeAssertion:
         own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_bound(n)}
         own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
         module = self._call.code.module
-        known = self._module(module)
+        definitions = self._module(module)
         for node in ast.walk(tree):
             if not isinstance(node, ast.Name) or node.id in own or hasattr(builtins, node.id):
                 continue
-            if known is None or node.id not in known.names:
+            if definitions is None or node.id not in definitions.names:
                 return None
-            found = self._writer.imports.name(QualifiedName(module, node.id))
-            node.id = found
+            name = self._writer.imports.name(QualifiedName(module, node.id))
+            node.id = name
         return ast.unparse(tree)
 
     def _is_exception(self, called: ast.expr) -> bool:
         name = ast.unparse(called).rpartition(".")[2]
-        found = getattr(builtins, name, None)
-        if isinstance(found, type) and issubclass(found, BaseException):
+        builtin = getattr(builtins, name, None)
+        if isinstance(builtin, type) and issubclass(builtin, BaseException):
             return True
         return bool(re.search(r"(Error|Exception)\Z", name))
 
@@ -178,7 +178,7 @@ class OutcomeAssertion:
             f"{signal}.alarm({_SECONDS})",
         ]
         inner = self._bare() if expected is None else self._equals(expected, None)
-        return [*comment, *alarm, "try:", *(f"    {each}" for each in inner), "finally:",
+        return [*comment, *alarm, "try:", *(f"    {line}" for line in inner), "finally:",
                 f"    {signal}.alarm(0)"]  # fmt: skip
 
     def _bare(self, indent: int = 0) -> list[str]:
@@ -188,12 +188,12 @@ class OutcomeAssertion:
         """The call, assigned to a variable."""
         if self._written.statement:
             return self._bare()
-        wish = "result"
+        hint = "result"
         if self._written.makes:
-            made = self._call.arguments[self._written.makes]
-            of = getattr(made, "of", None)
-            wish = of.qualname.rpartition(".")[2].lower() if isinstance(of, QualifiedName) else wish
-        self._result = self._writer.imports.variable(wish)
+            of = getattr(self._call.arguments[self._written.makes], "of", None)
+            if isinstance(of, QualifiedName):
+                hint = of.qualname.rpartition(".")[2].lower()
+        self._result = self._writer.imports.variable(hint)
         return fold(self._written.call, before=f"{self._result} = ")
 
     def _equals(self, expected: _Expected, mark: Mark | None) -> list[str]:
@@ -214,9 +214,9 @@ class OutcomeAssertion:
         return prepared + self._compared(target, expected, recorded)
 
     def _check_differs(self, recorded: Recipe | None, expected: _Expected) -> None:
-        found = NOT_PLAIN if recorded is None else plain(recorded)
-        known = found is not NOT_PLAIN and expected.value is not NOT_PLAIN
-        if known and _equal(found, expected.value):
+        recorded_value = NOT_PLAIN if recorded is None else plain(recorded)
+        is_comparable = recorded_value is not NOT_PLAIN and expected.value is not NOT_PLAIN
+        if is_comparable and _equal(recorded_value, expected.value):
             raise CannotRebuild(f"what was expected, {expected.text}, is what it gave")
 
     def _compared(self, left: Text, expected: _Expected, recorded: Recipe | None) -> list[str]:
@@ -227,8 +227,8 @@ class OutcomeAssertion:
             numpy = self._writer.imports.module("numpy")
             return [f"assert {numpy}.array_equal({flat(left)}, {text})"]
         if isinstance(value, float):
-            found = NOT_PLAIN if recorded is None else plain(recorded)
-            near = isinstance(found, float | int) and math.isclose(found, value, rel_tol=1e-5)
+            old = NOT_PLAIN if recorded is None else plain(recorded)
+            near = isinstance(old, float | int) and math.isclose(old, value, rel_tol=1e-5)
             if not near:
                 pytest = self._writer.imports.module("pytest")
                 return fold(left, before="assert ", after=f" == {pytest}.approx({text})")
@@ -246,10 +246,10 @@ class OutcomeAssertion:
 
     def _part(self, mark: Mark) -> tuple[str, Recipe | None]:
         """A marked part as an expression, and its recorded value."""
-        found = _ROOT.match(mark.root)
-        if found is None:
+        match = _ROOT.match(mark.root)
+        if match is None:
             raise CannotRebuild(f"{mark} cannot be written in Python")
-        name, path = found[1], found[2] + "".join(mark.steps)
+        name, path = match[1], match[2] + "".join(mark.steps)
         try:
             steps = _steps(path)
         except (SyntaxError, ValueError):
@@ -293,16 +293,16 @@ class OutcomeAssertion:
         self, pairs: list[tuple[str, Recipe]], written: list[tuple[str, Text]]
     ) -> list[str]:
         if len(written) > 1:
-            lefts = Group("(", tuple(("", each) for each, _ in written), ")")
-            rights = Group("(", tuple(("", each) for _, each in written), ")")
+            lefts = Group("(", tuple(("", part) for part, _ in written), ")")
+            rights = Group("(", tuple(("", part) for _, part in written), ")")
             line = f"assert {flat(lefts)} != {flat(rights)}"
             if len(line) <= 84:
                 return [line]
             joined = []
-            for number, (each, value) in enumerate(written):
+            for number, (part, value) in enumerate(written):
                 sign = "is" if value in ("None", "True", "False") else "=="
                 link = "and " if number else ""
-                joined += fold(value, before=f"{link}{each} {sign} ", indent=4)
+                joined += fold(value, before=f"{link}{part} {sign} ", indent=4)
             return ["assert not (", *joined, ")"]
         (left, recipe), (_, value) = pairs[0], written[0]
         if isinstance(recipe, LiteralRecipe):
@@ -344,16 +344,16 @@ class OutcomeAssertion:
         if pairs or not self._result:
             return pairs
         for name, variable in self._written.variables.items():
-            given = call.arguments[name]
-            if isinstance(given, _MUTABLE):
-                pairs += self._comparable(variable, given)
+            argument = call.arguments[name]
+            if isinstance(argument, _MUTABLE):
+                pairs += self._comparable(variable, argument)
         return [(self._result, LiteralRecipe(None)), *pairs]
 
     def _resolved_recipe(self, recipe: Recipe) -> Recipe:
         if not isinstance(recipe, SharedRecipe):
             return recipe
-        for each in self._call.recipes():
-            for part in walk(each):
+        for root in self._call.recipes():
+            for part in walk(root):
                 if getattr(part, "label", None) == recipe.label and not isinstance(
                     part, SharedRecipe
                 ):
@@ -396,20 +396,20 @@ class OutcomeAssertion:
         return [(target, recipe)]
 
     def _has_equality(self, recipe: InstanceRecipe) -> bool:
-        known = self._module(recipe.of.module)
-        return known is not None and known.has_value_equality(recipe.of.qualname)
+        definitions = self._module(recipe.of.module)
+        return definitions is not None and definitions.has_value_equality(recipe.of.qualname)
 
 
 def _parts_of_match(target: str, recipe: SummaryRecipe) -> list[tuple[str, Recipe]]:
     """What `!=` can tell of a match, which is equal to itself only."""
-    told = matches.read(recipe.text)
-    if told is None:
+    match = matches.read(recipe.text)
+    if match is None:
         raise CannotRebuild("a match of which less was recorded than there is")
     parts = [
-        LiteralRecipe(None) if begin < 0 else LiteralRecipe(told.string[begin:end])
-        for begin, end in told.spans[1:]
+        LiteralRecipe(None) if begin < 0 else LiteralRecipe(match.string[begin:end])
+        for begin, end in match.spans[1:]
     ]
-    span = ItemsRecipe("tuple", tuple(LiteralRecipe(span) for span in told.spans[0]))
+    span = ItemsRecipe("tuple", tuple(LiteralRecipe(span) for span in match.spans[0]))
     groups = [(f"{target}.groups()", ItemsRecipe("tuple", tuple(parts)))] if parts else []
     return [(f"{target}.span()", span), *groups]
 
@@ -443,19 +443,19 @@ def _steps(path: str) -> list[tuple[str, object]]:
 def _reached(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe | None:
     """The part that steps lead to, if it was recorded."""
     for kind, key in steps:
-        found: Recipe | None = None
+        part: Recipe | None = None
         if isinstance(recipe, ExtendedRecipe | ExceptionRecipe) and kind == "item":
             recipe = recipe.content if isinstance(recipe, ExtendedRecipe) else recipe.args
         if isinstance(recipe, ItemsRecipe) and kind == "item" and isinstance(key, int):
-            found = recipe.items[key] if -len(recipe.items) <= key < len(recipe.items) else None
+            part = recipe.items[key] if -len(recipe.items) <= key < len(recipe.items) else None
         elif isinstance(recipe, EntriesRecipe) and kind == "item":
-            found = next((v for k, v in recipe.entries if same(plain(k), key)), None)
+            part = next((v for k, v in recipe.entries if same(plain(k), key)), None)
         elif (
             isinstance(recipe, InstanceRecipe | ExtendedRecipe | ExceptionRecipe)
             and kind == "attribute"
         ):
-            found = dict(recipe.state).get(str(key))
-        if found is None:
+            part = dict(recipe.state).get(str(key))
+        if part is None:
             return None
-        recipe = found
+        recipe = part
     return recipe

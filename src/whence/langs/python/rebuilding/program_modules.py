@@ -67,14 +67,17 @@ class ModuleAccess:
     variable: str = ""
 
 
-def find_access(program: RecordedProgram, module: str, known: ModuleDefinitions) -> ModuleAccess:
+def find_access(
+    program: RecordedProgram, module: str, definitions: ModuleDefinitions
+) -> ModuleAccess:
     """How a test gets a module; `CannotRebuild` if it cannot."""
     name = program.own_name(module)
     path = program.folder / program.files[module]
     parts = name.split(".")
     importable = all(part.isidentifier() for part in parts)
-    if module == MAIN and (known.runs_when_imported or not importable or _is_known(name, path)):
-        if known.runs_when_imported and not program.ended:
+    runs = definitions.runs_when_imported
+    if module == MAIN and (runs or not importable or _is_known(name, path)):
+        if runs and not program.ended:
             raise CannotRebuild(
                 f"{path.name} runs its program as soon as it is imported, and that did not come to "
                 "an end by itself: "

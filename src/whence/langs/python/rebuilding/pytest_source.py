@@ -56,8 +56,8 @@ class RecordedTest:
 
 def test_name(call: CallRecipe) -> str:
     """The name of the test's function."""
-    words = re.sub(r"[\W_]+", "_", call.code.qualname).strip("_").lower()
-    return f"test_{words}"
+    name = re.sub(r"[\W_]+", "_", call.code.qualname).strip("_").lower()
+    return f"test_{name}"
 
 
 def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str:
@@ -66,11 +66,11 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     module = program.module(call.code.module)
     if module is None:
         raise CannotRebuild(f"the source of {call.code.qualname} is not to be had")
-    way = find_access(program, call.code.module, module)
-    held = {way.module: way.variable} if way.script else {}
+    access = find_access(program, call.code.module, module)
+    held = {access.module: access.variable} if access.script else {}
     imports = ImportNames({MAIN: program.own_name(MAIN)}, held)
     writer = ValueWriter(imports, program.module)
-    settings = _settings(order, module, ran=way.script is not None)
+    settings = _settings(order, module, ran=access.script is not None)
     writer.know([*call.arguments.values(), *settings.values()])
     written = write_call(writer, call, module)
     patches = [
@@ -83,7 +83,7 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     body = [*writer.statements, *patches, *ending]
     fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
     head = f"def {test_name(call)}({', '.join(fixtures)}):"
-    opening = _opening(order, way, imports)
+    opening = _opening(order, access, imports)
     return "\n".join([*opening, "", "", head, *(f"    {line}" for line in body)]) + "\n"
 
 
@@ -101,7 +101,7 @@ def _settings(
 
     `ran`: the module is a script that ran when it was loaded, so its variables may have changed.
     """
-    found: dict[QualifiedName, Recipe] = {}
+    settings: dict[QualifiedName, Recipe] = {}
     for name, recipe in order.call.reads.items():
         if isinstance(recipe, ClassRecipe | FunctionRecipe | ModuleRecipe | MethodRecipe):
             continue
@@ -119,8 +119,8 @@ def _settings(
             continue  # imported from elsewhere
         if once and isinstance(recipe, UnknownRecipe):
             raise CannotRebuild(f"it reads {name.qualname}: {recipe.reason}")
-        found[name] = recipe
-    return found
+        settings[name] = recipe
+    return settings
 
 
 def _is_constant(recipe: Recipe) -> bool:
@@ -129,17 +129,17 @@ def _is_constant(recipe: Recipe) -> bool:
     return isinstance(recipe, _UNCHANGING)
 
 
-def _opening(order: RecordedTest, way: ModuleAccess, imports: ImportNames) -> list[str]:
+def _opening(order: RecordedTest, access: ModuleAccess, imports: ImportNames) -> list[str]:
     """The docstring, the imports, and the lines that find the module."""
     about = order.about.replace("\\", "\\\\").replace('"""', "'''")
     out = [f'"""{about}"""', ""]
-    own = [line for line in imports.lines() if _is_of(line, way.module)]
+    own = [line for line in imports.lines() if _is_of(line, access.module)]
     others = [line for line in imports.lines() if line not in own]
-    if way.script is not None:
-        return out + _loaded(order, way, others)
-    if way.root is None or way.root == order.test.parent:
+    if access.script is not None:
+        return out + _loaded(order, access, others)
+    if access.root is None or access.root == order.test.parent:
         return out + _sorted(others) + ([""] if others and own else []) + own
-    path = path_expression(way.root, order.test)
+    path = path_expression(access.root, order.test)
     return [
         *out,
         *_sorted([*others, "import sys", "from pathlib import Path"]),
@@ -150,8 +150,9 @@ def _opening(order: RecordedTest, way: ModuleAccess, imports: ImportNames) -> li
     ]
 
 
-def _loaded(order: RecordedTest, way: ModuleAccess, others: list[str]) -> list[str]:
-    assert way.script is not None
+def _loaded(order: RecordedTest, access: ModuleAccess, others: list[str]) -> list[str]:
+    assert access.script is not None
+    name = access.variable
     needed = [
         "import contextlib",
         "import importlib.util",
@@ -161,12 +162,12 @@ def _loaded(order: RecordedTest, way: ModuleAccess, others: list[str]) -> list[s
     return [
         *_sorted([*others, *needed]),
         "",
-        f"SCRIPT = {path_expression(way.script, order.test)}",
-        f'spec = importlib.util.spec_from_file_location("{way.variable}", SCRIPT)',
-        f'{way.variable} = sys.modules["{way.variable}"] = importlib.util.module_from_spec(spec)',
+        f"SCRIPT = {path_expression(access.script, order.test)}",
+        f'spec = importlib.util.spec_from_file_location("{name}", SCRIPT)',
+        f'{name} = sys.modules["{name}"] = importlib.util.module_from_spec(spec)',
         "# The script does its work as soon as it is loaded; only what it defines is needed.",
         "with contextlib.suppress(Exception, SystemExit):",
-        f"    spec.loader.exec_module({way.variable})",
+        f"    spec.loader.exec_module({name})",
     ]
 
 

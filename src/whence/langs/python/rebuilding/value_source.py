@@ -55,11 +55,11 @@ def plain(recipe: Recipe) -> object:
         case LiteralRecipe(value):
             return value
         case ItemsRecipe("list" | "tuple" | "set" as kind, items):
-            found = [plain(item) for item in items]
-            if any(match is NOT_PLAIN for match in found):
+            values = [plain(item) for item in items]
+            if any(item_value is NOT_PLAIN for item_value in values):
                 return NOT_PLAIN
             try:
-                return {"list": list, "tuple": tuple, "set": set}[kind](found)
+                return {"list": list, "tuple": tuple, "set": set}[kind](values)
             except TypeError:
                 return NOT_PLAIN
         case EntriesRecipe(entries):
@@ -105,19 +105,19 @@ class ValueWriter:
                     if label is not None:
                         self._known.setdefault(label, part)
 
-    def variable(self, wish: str, recipe: Recipe) -> str:
+    def variable(self, hint: str, recipe: Recipe) -> str:
         """A variable that holds the value."""
         target = self._target(recipe)
         label = getattr(target, "label", None)
         if label in self._named:
             return self._named[label]
-        text = self._cyclic(target, wish) if self._contains_itself(target) else None
+        text = self._cyclic(target, hint) if self._contains_itself(target) else None
         if text is not None:
             return text
         if isinstance(target, InstanceRecipe):
-            return self._instance_variable(target, wish)
+            return self._instance_variable(target, hint)
         value = self._new(target)
-        return self._assigned(wish, value, label)
+        return self._assigned(hint, value, label)
 
     def expression(self, recipe: Recipe) -> Text:
         """The value as an expression; shared values get variables."""
@@ -132,13 +132,13 @@ class ValueWriter:
     def _target(self, recipe: Recipe) -> Recipe:
         if not isinstance(recipe, SharedRecipe):
             return recipe
-        found = self._known.get(recipe.label)
-        if found is None:
+        target = self._known.get(recipe.label)
+        if target is None:
             raise CannotRebuild("something refers to an object that was not recorded")
-        return found
+        return target
 
-    def _assigned(self, wish: str, value: Text, label: int | None) -> str:
-        name = self.imports.variable(wish)
+    def _assigned(self, hint: str, value: Text, label: int | None) -> str:
+        name = self.imports.variable(hint)
         self.statements += fold(value, before=f"{name} = ")
         if label is not None:
             self._named[label] = name
@@ -150,29 +150,29 @@ class ValueWriter:
         label = getattr(recipe, "label", None)
         if label is None or label not in self._shared:
             return False
-        left, seen = [recipe], {label}
+        left, visited = [recipe], {label}
         while left:
             for part in walk(left.pop()):
                 if isinstance(part, SharedRecipe):
                     if part.label == label:
                         return True
-                    if part.label not in seen and part.label in self._known:
-                        seen.add(part.label)
+                    if part.label not in visited and part.label in self._known:
+                        visited.add(part.label)
                         left.append(self._known[part.label])
         return False
 
-    def _cyclic(self, recipe: Recipe, wish: str) -> str:
+    def _cyclic(self, recipe: Recipe, hint: str) -> str:
         """Create an empty object first, to which its own contents can refer."""
         match recipe:
             case InstanceRecipe(of, state, label):
-                name = self._assigned(wish, self._raw(of), label)
+                name = self._assigned(hint, self._raw(of), label)
                 self._set_state(name, of, state)
             case ItemsRecipe("list", items, label):
-                name = self._assigned(wish, "[]", label)
+                name = self._assigned(hint, "[]", label)
                 whole = Group("[", tuple(("", self.expression(item)) for item in items), "]")
                 self.statements += fold(whole, before=f"{name} += ")
             case EntriesRecipe(entries, label):
-                name = self._assigned(wish, "{}", label)
+                name = self._assigned(hint, "{}", label)
                 self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
                 raise CannotRebuild(f"{_wish(recipe)} contains itself")
@@ -244,10 +244,10 @@ class ValueWriter:
     @_new.register
     def _(self, recipe: ExtendedRecipe) -> Text:
         name = self.imports.name(recipe.of)
-        known = self._module(recipe.of.module)
+        definitions = self._module(recipe.of.module)
         if recipe.of in _PLAIN_MAPPINGS and not recipe.state:
             return Group(f"{name}(", (("", self.expression(recipe.content)),), ")")
-        fields = known.tuple_fields(recipe.of.qualname) if known else None
+        fields = definitions.tuple_fields(recipe.of.qualname) if definitions else None
         content = self._target(recipe.content)
         if (
             fields is not None
@@ -257,12 +257,12 @@ class ValueWriter:
             parts = zip(fields, content.items, strict=True)
             named = tuple((f"{field}=", self.expression(part)) for field, part in parts)
             return Group(f"{name}(", named, ")")
-        if known is None or not known.extends_plainly(recipe.of.qualname):
+        if definitions is None or not definitions.extends_plainly(recipe.of.qualname):
             raise CannotRebuild(f"an object of {recipe.of}: how it is made is not known")
-        made = Group(f"{name}(", (("", self._new(content)),), ")")
+        expression = Group(f"{name}(", (("", self._new(content)),), ")")
         if not recipe.state:
-            return made
-        variable = self._assigned(_wish(recipe), made, recipe.label)
+            return expression
+        variable = self._assigned(_wish(recipe), expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
@@ -273,16 +273,16 @@ class ValueWriter:
         if not isinstance(args, ItemsRecipe):
             raise CannotRebuild(f"the exception {recipe.of}: its arguments are not known")
         parts = tuple(("", self.expression(item)) for item in args.items)
-        known = self._module(recipe.of.module)
+        definitions = self._module(recipe.of.module)
         simple = recipe.of.module == "builtins" or (
-            known is not None and known.extends_plainly(recipe.of.qualname)
+            definitions is not None and definitions.extends_plainly(recipe.of.qualname)
         )
-        made = Group(f"{name}(", parts, ")")
+        expression = Group(f"{name}(", parts, ")")
         if not simple:
-            made = Group(f"{name}.__new__(", (("", name), *parts), ")")
+            expression = Group(f"{name}.__new__(", (("", name), *parts), ")")
         if not recipe.state:
-            return made
-        variable = self._assigned("error", made, recipe.label)
+            return expression
+        variable = self._assigned("error", expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
@@ -290,25 +290,25 @@ class ValueWriter:
 
     @_new.register
     def _(self, recipe: InstanceRecipe) -> Text:
-        made = self._constructed(recipe)
-        if made is not None and not made[1]:
-            return made[0]
+        expression = self._constructed(recipe)
+        if expression is not None and not expression[1]:
+            return expression[0]
         return self._instance_variable(recipe, _wish(recipe))
 
-    def _instance_variable(self, recipe: InstanceRecipe, wish: str) -> str:
-        made = self._constructed(recipe)
-        if made is None:
-            name = self._assigned(wish, self._raw(recipe.of), recipe.label)
+    def _instance_variable(self, recipe: InstanceRecipe, hint: str) -> str:
+        construction = self._constructed(recipe)
+        if construction is None:
+            name = self._assigned(hint, self._raw(recipe.of), recipe.label)
             self._set_state(name, recipe.of, recipe.state)
             return name
-        name = self._assigned(wish, made[0], recipe.label)
-        self._set_state(name, recipe.of, made[1])
+        name = self._assigned(hint, construction[0], recipe.label)
+        self._set_state(name, recipe.of, construction[1])
         return name
 
     def _constructed(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
         """A constructor call, and the attributes that must be set after it."""
-        known = self._module(recipe.of.module)
-        construction = known.construction(recipe.of.qualname) if known else None
+        definitions = self._module(recipe.of.module)
+        construction = definitions.construction(recipe.of.qualname) if definitions else None
         state = dict(recipe.state)
         if construction is None or not _fits(construction, state):
             return None
@@ -317,8 +317,8 @@ class ValueWriter:
             value = state.pop(attribute)
             if not (is_literal(default) and same(plain(value), default)):
                 parts.append((f"{parameter}=", self.expression(value)))
-        for attribute, given in construction.given.items():
-            if same(plain(state[attribute]), given):
+        for attribute, constant in construction.given.items():
+            if same(plain(state[attribute]), constant):
                 del state[attribute]
         if state and construction.frozen:
             return None
@@ -336,8 +336,8 @@ class ValueWriter:
         return f"object.__new__({name})"
 
     def _set_state(self, variable: str, of: QualifiedName, state: State) -> None:
-        known = self._module(of.module)
-        plainly = known is not None and known.sets_plainly(of.qualname)
+        definitions = self._module(of.module)
+        plainly = definitions is not None and definitions.sets_plainly(of.qualname)
         for attribute, recipe in state:
             value = self.expression(recipe)
             if plainly and attribute.isidentifier():
@@ -421,18 +421,18 @@ def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
 
 
 def _match(recipe: SummaryRecipe) -> Text:
-    told = matches.read(recipe.text)
-    found = None if told is None else matches.made(told)
-    if found is None:
+    match = matches.read(recipe.text)
+    source = None if match is None else matches.made(match)
+    if source is None:
         raise CannotRebuild("a match that no function of re gives")
-    return found[1]
+    return source[1]
 
 
 def _numpy(imports: ImportNames, recipe: SummaryRecipe) -> Text:
-    found = literal_arguments(recipe.text)
-    if found is None:
+    parsed = literal_arguments(recipe.text)
+    if parsed is None:
         raise CannotRebuild(f"an object of {recipe.of}: {recipe.text[:60]}")
-    called, positional, named = found
+    called, positional, named = parsed
     numpy = imports.module("numpy")
     if called != "array":
         return f"{numpy}.{called}({', '.join(map(literal_source, positional))})"
@@ -440,6 +440,6 @@ def _numpy(imports: ImportNames, recipe: SummaryRecipe) -> Text:
     if not isinstance(dtype, str) or dtype.strip("<>|=")[:1] not in _DTYPES:
         raise CannotRebuild(f"an array of {dtype}")
     values = positional[0] if positional else []
-    made = f"{numpy}.array({values!r}, dtype={literal_source(dtype)})"
+    array = f"{numpy}.array({values!r}, dtype={literal_source(dtype)})"
     shape = named.get("shape")
-    return made if shape is None else f"{made}.reshape({shape!r})"
+    return array if shape is None else f"{array}.reshape({shape!r})"

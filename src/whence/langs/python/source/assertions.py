@@ -53,11 +53,11 @@ def operands_at(
     if module is None:
         return ()
     for statement in _statements_at(module, line):
-        found = list(_parts(statement, not_raised))
-        if found:
+        operands = list(_parts(statement, not_raised))
+        if operands:
             return tuple(
                 AssertionOperand(ast.get_source_segment(source, node) or "", span=_span(node))
-                for node in found
+                for node in operands
             )
     return ()
 
@@ -65,12 +65,12 @@ def operands_at(
 def statement_at(source: str, line: int) -> str:
     """The source of the innermost statement at a line; of a block only its first line."""
     module = parse_source(source)
-    found = _statements_at(module, line) if module else []
-    if not found:
+    statements = _statements_at(module, line) if module else []
+    if not statements:
         return ""
-    lines = source.splitlines()[found[0].lineno - 1 : found[0].end_lineno]
-    if hasattr(found[0], "body"):
-        del lines[found[0].body[0].lineno - found[0].lineno or 1 :]
+    lines = source.splitlines()[statements[0].lineno - 1 : statements[0].end_lineno]
+    if hasattr(statements[0], "body"):
+        del lines[statements[0].body[0].lineno - statements[0].lineno or 1 :]
     indent = len(lines[0]) - len(lines[0].lstrip())
     return "\n".join(line[indent:] for line in lines)
 
@@ -185,8 +185,8 @@ def _maker(module: ast.Module, line: int, expression: ast.expr) -> OperandSource
     name = expression.id
     assigned = _assigned(module, line, name)
     if isinstance(assigned, str):
-        given = assigned == _given(name)
-        return OperandSource(unknown=assigned, parameter=name if given else "")
+        is_parameter = assigned == _given(name)
+        return OperandSource(unknown=assigned, parameter=name if is_parameter else "")
     return replace(_made(module, line, assigned), from_literals=False, by_name=name)
 
 
@@ -195,9 +195,9 @@ def _made(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     if isinstance(inner, ast.Call):
         called = _called(inner)
         if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
-            found = _made(module, line, inner.args[0])
-            if found.span is not None:
-                return replace(found, collected_by=called)
+            inner_source = _made(module, line, inner.args[0])
+            if inner_source.span is not None:
+                return replace(inner_source, collected_by=called)
         if not called:
             return OperandSource(unknown="what it calls has no name")
         function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
@@ -234,8 +234,8 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
     declared = (n for n in ast.walk(module) if isinstance(n, ast.Nonlocal | ast.Global))
     if any(name in declaration.names for declaration in declared):
         return f"{name} is assigned in more than one way before the assertion"
-    for block, place, container in reversed(blocks):
-        for statement in reversed(block[:place]):
+    for block, index, container in reversed(blocks):
+        for statement in reversed(block[:index]):
             if not _binds(statement, name):
                 continue
             target = _plain_target(statement)
@@ -243,9 +243,9 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
                 return statement.value or "it is declared and not assigned"
             return f"{name} is assigned in more than one way before the assertion"
         if isinstance(container, FunctionNode):
-            given = {argument.arg for argument in ast.walk(container.args)
+            parameter_names = {argument.arg for argument in ast.walk(container.args)
                      if isinstance(argument, ast.arg)}  # fmt: skip
-            if name in given:
+            if name in parameter_names:
                 return _given(name)
             break
         if isinstance(container, _LOOPS) and _binds(container, name):
@@ -268,11 +268,11 @@ def _blocks_down_to(module: ast.Module, line: int) -> list[Block]:
     body: list[ast.stmt] = module.body
     container: ast.stmt | None = None
     while True:
-        place = next((n for n, statement in enumerate(body) if _contains(statement, line)), None)
-        if place is None:
+        index = next((n for n, statement in enumerate(body) if _contains(statement, line)), None)
+        if index is None:
             return blocks
-        blocks.append((body, place, container))
-        container = body[place]
+        blocks.append((body, index, container))
+        container = body[index]
         inner = [
             block
             for name in ("body", "orelse", "finalbody", "handlers", "cases")
@@ -326,8 +326,8 @@ def _plain_target(statement: ast.stmt) -> str | None:
 
 def _statements_at(module: ast.Module, line: int) -> list[ast.stmt]:
     """The statements around a line, innermost first."""
-    found = [n for n in ast.walk(module) if isinstance(n, ast.stmt) and _contains(n, line)]
-    return found[::-1]  # `walk` goes level by level
+    statements = [n for n in ast.walk(module) if isinstance(n, ast.stmt) and _contains(n, line)]
+    return statements[::-1]  # `walk` goes level by level
 
 
 def _at(module: ast.Module, span: Span | None) -> ast.expr | None:
@@ -355,9 +355,9 @@ def _last_name(expression: ast.expr) -> str:
 
 def _is_given_literals(module: ast.Module, call: ast.Call) -> bool:
     """Whether a call gets only constants, so that its input is what the test's author wrote."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     try:
-        for argument in given:
+        for argument in arguments:
             ast.literal_eval(argument)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False

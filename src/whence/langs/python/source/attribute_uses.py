@@ -54,19 +54,19 @@ class _Look:
             for e in ast.walk(node)
             if isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name)
         }
-        found: set[str] = set()
+        attributes: set[str] = set()
         for use in uses:
             name = taken.get(id(use))
             if name is None:
                 return None
             if name in self._attributes:
-                found.add(name)
+                attributes.add(name)
             elif not self._is_stored(node, parameter, name):
                 more = self._method(name, depth)
                 if more is None:
                     return None
-                found |= more
-        return frozenset(found)
+                attributes |= more
+        return frozenset(attributes)
 
     @staticmethod
     def _is_stored(node: FunctionNode | ast.Module, parameter: str, name: str) -> bool:
@@ -79,7 +79,7 @@ class _Look:
             and isinstance(e.value, ast.Name)
             and e.value.id == parameter
         ]
-        return all(isinstance(place.ctx, ast.Store) for place in places)
+        return all(isinstance(attribute.ctx, ast.Store) for attribute in places)
 
     def _method(self, name: str, depth: int) -> frozenset[str] | None:
         if name in self._seen:
@@ -88,12 +88,12 @@ class _Look:
         methods = self._module.methods(self._of, name)
         if methods is None:
             return None
-        found: frozenset[str] = frozenset()
+        attributes: frozenset[str] = frozenset()
         for method in methods:
             if not method.args.args:
                 return None
             more = self.at(method, method.args.args[0].arg, depth + 1)
             if more is None:
                 return None
-            found |= more
-        return found
+            attributes |= more
+        return attributes

@@ -79,8 +79,8 @@ class ModuleBindings:
                     if alias.name == "*":
                         self.star = True
                     else:
-                        known = Imported(origin, alias.name) if origin else None
-                        self._add(alias.asname or alias.name, known)
+                        imported = Imported(origin, alias.name) if origin else None
+                        self._add(alias.asname or alias.name, imported)
             case ast.ClassDef(name):
                 self._add(name, statement)
             case ast.Assign([ast.Name(name)], value):
@@ -175,8 +175,8 @@ class ProgramBindings:
 
         An `Imported` binding belongs to a module without available source.
         """
-        known, binding = module.binding(name)
-        if not known:
+        is_bound, binding = module.binding(name)
+        if not is_bound:
             return module.name, Imported("builtins", name)
         if not isinstance(binding, Imported) or not binding.name:
             return module.name, binding
@@ -199,11 +199,11 @@ class ProgramBindings:
     def _ancestors(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
         alone = frozenset((name,))
         if name.module == "builtins":
-            found = getattr(builtins, name.qualname, None)
-            if not isinstance(found, type):
+            builtin = getattr(builtins, name.qualname, None)
+            if not isinstance(builtin, type):
                 return alone, False
             return frozenset(
-                QualifiedName("builtins", each.__qualname__) for each in found.__mro__
+                QualifiedName("builtins", ancestor.__qualname__) for ancestor in builtin.__mro__
             ), True
         if str(name) in _KNOWN_BASES:
             return alone, True
@@ -215,13 +215,13 @@ class ProgramBindings:
             return alone, False
         above, complete = set(alone), _is_plain(definition)
         for base in definition.bases:
-            found_base = self.class_named(module, base)
-            if found_base is None:
+            base_name = self.class_named(module, base)
+            if base_name is None:
                 complete = False
                 continue
-            more, known = self.of(found_base)
+            more, base_complete = self.of(base_name)
             above |= more
-            complete = complete and known
+            complete = complete and base_complete
         return frozenset(above), complete
 
     def class_named(self, module: ModuleBindings, expression: ast.expr) -> QualifiedName | None:
@@ -238,9 +238,9 @@ class ProgramBindings:
             return self.class_named(other, ast.Name(expression.attr, ast.Load()))
         if not isinstance(expression, ast.Name):
             return None
-        place, binding = self.meaning(module, expression.id)
+        module_name, binding = self.meaning(module, expression.id)
         if isinstance(binding, ast.ClassDef):
-            return QualifiedName(place, binding.name)
+            return QualifiedName(module_name, binding.name)
         if isinstance(binding, Imported) and binding.name:
             return QualifiedName(binding.module, binding.name)
         return None

@@ -78,8 +78,8 @@ class ModuleDefinitions:
 
     def function(self, qualname: str, line: int) -> FunctionNode | None:
         """The function with this name and first line."""
-        found = self._functions.get(qualname, [])
-        here = [match for match in found if first_line(match) == line]
+        definitions = self._functions.get(qualname, [])
+        here = [match for match in definitions if first_line(match) == line]
         return here[0] if here else None
 
     def methods(self, of: str, name: str) -> list[FunctionNode] | None:
@@ -87,15 +87,15 @@ class ModuleDefinitions:
 
         None if that is not known, an empty list if it is a value of the class.
         """
-        found = self._classes.get(of)
-        if found is None:
+        definition = self._classes.get(of)
+        if definition is None:
             return None
         own = self._functions.get(f"{of}.{name}")
         if own:
             return list(own)
-        if name in _variables(found.body):
+        if name in _variables(definition.body):
             return []
-        for base in map(ast.unparse, found.bases):
+        for base in map(ast.unparse, definition.bases):
             above = self.methods(base, name)
             if above is not None:
                 return above
@@ -124,28 +124,29 @@ class ModuleDefinitions:
 
     def has_value_equality(self, qualname: str) -> bool:
         """Whether instances of a class with equal contents are known to be equal."""
-        found = self._classes.get(qualname)
-        if found is None:
+        definition = self._classes.get(qualname)
+        if definition is None:
             return False
-        for statement in found.body:
+        for statement in definition.body:
             if isinstance(statement, FunctionNode) and statement.name == "__eq__":
                 return _compares(statement)
-        decorator = _dataclass_decorator(found)
+        decorator = _dataclass_decorator(definition)
         if decorator is not None:
             return _option(decorator, "eq", default=True) is True
-        bases = [ast.unparse(base) for base in found.bases]
+        bases = [ast.unparse(base) for base in definition.bases]
         return bool(bases) and all(self.has_value_equality(base) for base in bases)
 
     def construction(self, qualname: str) -> Construction | None:
         """How instances of a class are constructed; None if only their raw state is known."""
-        found = self._classes.get(qualname)
-        if found is None or found.keywords or _own(found, "__new__", "__setattr__"):
+        definition = self._classes.get(qualname)
+        if definition is None or definition.keywords or _own(definition, "__new__", "__setattr__"):
             return None
-        if _dataclass_decorator(found) is not None:
-            return self._dataclass(found)
-        if found.decorator_list or any(ast.unparse(base) != "object" for base in found.bases):
+        if _dataclass_decorator(definition) is not None:
+            return self._dataclass(definition)
+        bases = [ast.unparse(base) for base in definition.bases]
+        if definition.decorator_list or any(base != "object" for base in bases):
             return None
-        methods = [statement for statement in found.body if isinstance(statement, FunctionNode)]
+        methods = [node for node in definition.body if isinstance(node, FunctionNode)]
         maker = next((method for method in methods if method.name == "__init__"), None)
         if maker is None:
             return Construction(())
@@ -153,57 +154,57 @@ class ModuleDefinitions:
 
     def tuple_fields(self, qualname: str) -> list[str] | None:
         """The fields of a named tuple; None for other classes."""
-        found = self._classes.get(qualname)
-        if found is not None:
-            bases = [ast.unparse(base).rpartition(".")[2] for base in found.bases]
-            if bases != ["NamedTuple"] or _own(found, "__new__"):
+        definition = self._classes.get(qualname)
+        if definition is not None:
+            bases = [ast.unparse(base).rpartition(".")[2] for base in definition.bases]
+            if bases != ["NamedTuple"] or _own(definition, "__new__"):
                 return None
-            fields = [statement for statement in found.body if isinstance(statement, ast.AnnAssign)]
-            return [each.target.id for each in fields if isinstance(each.target, ast.Name)]
+            fields = [node for node in definition.body if isinstance(node, ast.AnnAssign)]
+            return [field.target.id for field in fields if isinstance(field.target, ast.Name)]
         values = self.variables.get(qualname, [])
-        made = values[0] if len(values) == 1 else None
-        if not isinstance(made, ast.Call) or len(made.args) != 2:
+        call = values[0] if len(values) == 1 else None
+        if not isinstance(call, ast.Call) or len(call.args) != 2:
             return None
-        if ast.unparse(made.func).rpartition(".")[2] != "namedtuple":
+        if ast.unparse(call.func).rpartition(".")[2] != "namedtuple":
             return None
-        names = literal(made.args[1])
+        names = literal(call.args[1])
         if isinstance(names, str):
             return names.replace(",", " ").split()
         return list(names) if isinstance(names, list | tuple) else None
 
     def extends_plainly(self, qualname: str) -> bool:
         """Whether a subclass of a builtin is made as the builtin is."""
-        found = self._classes.get(qualname)
-        if found is None or found.keywords or found.decorator_list:
+        definition = self._classes.get(qualname)
+        if definition is None or definition.keywords or definition.decorator_list:
             return False
-        if _own(found, "__init__", "__new__"):
+        if _own(definition, "__init__", "__new__"):
             return False
         return all(
             self.extends_plainly(name) or hasattr(builtins, name)
-            for name in map(ast.unparse, found.bases)
+            for name in map(ast.unparse, definition.bases)
         )
 
     def sets_plainly(self, qualname: str) -> bool:
         """Whether an attribute can be set on an instance by assigning to it."""
-        found = self._classes.get(qualname)
-        if found is None or _own(found, "__setattr__"):
+        definition = self._classes.get(qualname)
+        if definition is None or _own(definition, "__setattr__"):
             return False
-        decorator = _dataclass_decorator(found)
+        decorator = _dataclass_decorator(definition)
         if decorator is not None and _option(decorator, "frozen", default=False) is not False:
             return False
         return all(
             self.sets_plainly(name) or name in ("object", "Exception", "list", "dict", "str")
-            for name in map(ast.unparse, found.bases)
+            for name in map(ast.unparse, definition.bases)
         )
 
-    def _dataclass(self, found: ast.ClassDef) -> Construction | None:
-        decorator = _dataclass_decorator(found)
+    def _dataclass(self, definition: ast.ClassDef) -> Construction | None:
+        decorator = _dataclass_decorator(definition)
         assert decorator is not None
-        if _own(found, "__init__", "__post_init__") or len(found.decorator_list) > 1:
+        if _own(definition, "__init__", "__post_init__") or len(definition.decorator_list) > 1:
             return None
         parameters: dict[str, tuple[str, str, object]] = {}
         frozen = _option(decorator, "frozen", default=False) is not False
-        for base in found.bases:
+        for base in definition.bases:
             above = self._classes.get(ast.unparse(base))
             if above is None or _dataclass_decorator(above) is None:
                 return None
@@ -212,7 +213,7 @@ class ModuleDefinitions:
                 return None
             frozen = frozen or inherited.frozen
             parameters |= {parameter[0]: parameter for parameter in inherited.parameters}
-        for node in found.body:
+        for node in definition.body:
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
             annotation = ast.unparse(node.annotation)
@@ -240,7 +241,7 @@ def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
     """The values that each variable of a module is bound to; None for an unknown one."""
-    found: dict[str, list[ast.expr | None]] = {}
+    values: dict[str, list[ast.expr | None]] = {}
     for statement in body:
         if isinstance(statement, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
@@ -253,9 +254,9 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
                     targets, value = statement.targets, statement.value
                 elif isinstance(statement, ast.AnnAssign):
                     targets, value = [statement.target], statement.value
-                known = plain and any(target is node for target in targets)
-                found.setdefault(node.id, []).append(value if known else None)
-    return found
+                is_assigned = plain and any(target is node for target in targets)
+                values.setdefault(node.id, []).append(value if is_assigned else None)
+    return values
 
 
 def _runs(node: ast.stmt, local: set[str]) -> bool:
@@ -264,12 +265,12 @@ def _runs(node: ast.stmt, local: set[str]) -> bool:
         return False
     if isinstance(node, ast.If):
         if any(isinstance(e, ast.Name) and e.id == "__name__" for e in ast.walk(node.test)):
-            return any(_runs(each, local) for each in node.orelse)
+            return any(_runs(statement, local) for statement in node.orelse)
         return _calls(node.test, local) or any(
-            _runs(each, local) for each in (*node.body, *node.orelse)
+            _runs(statement, local) for statement in (*node.body, *node.orelse)
         )
     if isinstance(node, ast.Try):
-        return any(_runs(each, local) for each in _flat([node]) if each is not node)
+        return any(_runs(statement, local) for statement in _flat([node]) if statement is not node)
     if isinstance(node, ast.For | ast.While | ast.With | ast.Raise | ast.Assert):
         return True
     return _calls(node, local)
@@ -280,20 +281,22 @@ def _calls(node: ast.AST, local: set[str]) -> bool:
     working = local | {"print", "input", "open", "exit"}
     called = [below.func for below in ast.walk(node) if isinstance(below, ast.Call)]
     return any(
-        (isinstance(each, ast.Name) and each.id in working)
-        or (isinstance(each, ast.Attribute) and each.attr in ("exit", "_exit"))
-        for each in called
+        (isinstance(function, ast.Name) and function.id in working)
+        or (isinstance(function, ast.Attribute) and function.attr in ("exit", "_exit"))
+        for function in called
     )
 
 
 def _compares(method: FunctionNode) -> bool:
     """Whether an `__eq__` plainly compares parts of two objects; others may do anything."""
-    given = [argument.arg for argument in method.args.args]
+    names = [argument.arg for argument in method.args.args]
     walked = list(ast.walk(method))
-    read = [each.value for each in walked if isinstance(each, ast.Attribute)]
-    named = {each.id for each in read if isinstance(each, ast.Name)}
+    read = [part.value for part in walked if isinstance(part, ast.Attribute)]
+    named = {part.id for part in read if isinstance(part, ast.Name)}
     more = (ast.Raise, ast.While, ast.For, ast.Assign, ast.AugAssign, ast.Delete, ast.Global)
-    return len(given) == 2 and named >= set(given) and not any(isinstance(x, more) for x in walked)
+    if len(names) != 2 or not named >= set(names):
+        return False
+    return not any(isinstance(part, more) for part in walked)
 
 
 def _own(node: ast.ClassDef, *names: str) -> bool:
@@ -345,11 +348,11 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
         return None
     own, *names = [argument.arg for argument in arguments.args]
     defaults = dict(zip(reversed(names), map(literal, reversed(arguments.defaults)), strict=False))
-    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        names.append(each.arg)
-        defaults[each.arg] = literal(default)
+    for keyword, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        names.append(keyword.arg)
+        defaults[keyword.arg] = literal(default)
     attribute_of: dict[str, str] = {}
-    given: dict[str, object] = {}
+    constants: dict[str, object] = {}
     for index, node in enumerate(maker.body):
         if index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
@@ -366,18 +369,18 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
         ):
             return None
         private = target.attr.startswith("__") and not target.attr.endswith("__")
-        if private or target.attr in given or target.attr in attribute_of.values():
+        if private or target.attr in constants or target.attr in attribute_of.values():
             return None
         if isinstance(value, ast.Name) and value.id in names and value.id not in attribute_of:
             attribute_of[value.id] = target.attr
         elif is_literal(literal(value)):
-            given[target.attr] = literal(value)
+            constants[target.attr] = literal(value)
         else:
             return None
     if set(attribute_of) != set(names):
         return None
     parameters = [(name, attribute_of[name], defaults.get(name, NOT_LITERAL)) for name in names]
-    return Construction(tuple(parameters), given)
+    return Construction(tuple(parameters), constants)
 
 
 def kind_of(node: FunctionNode) -> str:

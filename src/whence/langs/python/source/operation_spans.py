@@ -20,30 +20,30 @@ _OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
 
 def span_of(node: ast.AST) -> Span:
     """Where a node of a syntax tree stands, counted from 1."""
-    place: ast.expr = node  # type: ignore[assignment]
-    assert place.end_lineno is not None and place.end_col_offset is not None
-    return place.lineno, place.col_offset + 1, place.end_lineno, place.end_col_offset + 1
+    at: ast.expr = node  # type: ignore[assignment]
+    assert at.end_lineno is not None and at.end_col_offset is not None
+    return at.lineno, at.col_offset + 1, at.end_lineno, at.end_col_offset + 1
 
 
 def operation_at(tree: ast.Module, text: str, span: Span) -> RaisingOperation | None:
-    """The operation that stands in exactly this place; None where none does, or it is not known
-    whether it raised what came from there."""
+    """The operation at exactly this span; None if there is none, or if it is not certain that the
+    exception came from it."""
     above = {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
     fitting = (node for node in ast.walk(tree) if isinstance(node, _OPERATIONS))
-    found = next((node for node in fitting if span_of(node) == span), None)
-    if found is None or _lets_go(found, above):
+    operation = next((node for node in fitting if span_of(node) == span), None)
+    if operation is None or _lets_go(operation, above):
         return None
-    around = list(_around(found, above))
+    around = list(_around(operation, above))
     owner = next((node for node in around if isinstance(node, FUNCTIONS)), tree)
     inside = around[: around.index(owner)] if owner in around else around
     unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _bound(node)}
     operands = [
         RaisingOperand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
-        for node in _operands(found, above)
+        for node in _operands(operation, above)
         if not isinstance(node, ast.Constant) and unseen.isdisjoint(names := _names(node))
     ]
     is_guarded = any(isinstance(node, _GUARDS) for node in inside)
-    return RaisingOperation(_segment(text, found), tuple(operands), _rebound(owner), is_guarded)
+    return RaisingOperation(_segment(text, operation), tuple(operands), _rebound(owner), is_guarded)
 
 
 def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST]:
@@ -72,18 +72,18 @@ def _operands(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.expr]
             return []
         case ast.Call():
             called = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-            found = [*called, *node.args, *(keyword.value for keyword in node.keywords)]
+            operands = [*called, *node.args, *(keyword.value for keyword in node.keywords)]
         case ast.Tuple() | ast.List() if isinstance(node.ctx, ast.Store):
             whole = above.get(node)
-            found = [whole.value] if isinstance(whole, ast.Assign) else []
+            operands = [whole.value] if isinstance(whole, ast.Assign) else []
         case ast.Assert(test=test):
-            found = _operands(test, above) or [test]
+            operands = _operands(test, above) or [test]
         case ast.Subscript(value=value, slice=ast.Slice() as part):
             ends = (part.lower, part.upper, part.step)
-            found = [value, *(end for end in ends if end is not None)]
+            operands = [value, *(end for end in ends if end is not None)]
         case _:
-            found = [below for below in ast.iter_child_nodes(node) if isinstance(below, ast.expr)]
-    return [match.value if isinstance(match, ast.Starred) else match for match in found]
+            operands = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    return [operand.value if isinstance(operand, ast.Starred) else operand for operand in operands]
 
 
 def _names(node: ast.AST) -> tuple[str, ...]:
@@ -105,10 +105,10 @@ def _bound(node: ast.AST) -> set[str]:
 def _rebound(owner: ast.AST) -> frozenset[str]:
     body = [owner.body] if isinstance(owner, ast.Lambda) else getattr(owner, "body", [])
     elsewhere = (node for node in ast.walk(owner) if isinstance(node, ast.Nonlocal | ast.Global))
-    return names_written(body).union(*(each.names for each in elsewhere))
+    return names_written(body).union(*(declaration.names for declaration in elsewhere))
 
 
 def _segment(text: str, node: ast.AST) -> str:
     """The text of a node on one line, cut where it is long."""
-    found = " ".join((ast.get_source_segment(text, node) or ast.unparse(node)).split())
-    return found if len(found) <= _LONGEST else found[: _LONGEST - 1] + "…"
+    segment = " ".join((ast.get_source_segment(text, node) or ast.unparse(node)).split())
+    return segment if len(segment) <= _LONGEST else segment[: _LONGEST - 1] + "…"

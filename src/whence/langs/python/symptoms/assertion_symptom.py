@@ -34,9 +34,9 @@ def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
     assert failed is not None
     values = []
     for operand in failed.operands:
-        made = trace_operand(tree, symptom, operand)
-        is_known = made.position is not None and made.is_operand
-        outcome = tree.call(made.position or 0).outcome.value if is_known else None
+        traced = trace_operand(tree, symptom, operand)
+        is_known = traced.position is not None and traced.is_operand
+        outcome = tree.call(traced.position or 0).outcome.value if is_known else None
         values.append(operand.value or ("" if outcome is None else show(outcome)))
     return statement_at(read_source(failed.file) or "", failed.line), values
 
@@ -47,12 +47,12 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     failed, frame = symptom.assertion, failing_call(tree, symptom)
     if failed is None or frame is None:
         return [test], []
-    known = [test]
+    test_answers = [test]
     if tree.columns.outcome[frame] == OutcomeKind.NOT_TERMINATED:
         # A subtest failed: it is no question whether the test should have ended there.
-        known.append(Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM))
+        test_answers.append(Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM))
     if not _is_judged(failed):
-        return known, []
+        return test_answers, []
     wrong = [operand for operand in failed.operands if operand.wrong]
     if all(map(_is_written, wrong)):
         note = "Then the test itself is wrong, in its assertion or in what it does before."
@@ -60,13 +60,13 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     answers: list[Answer] = []
     notes = []
     for operand in wrong:
-        made = trace_operand(tree, symptom, operand)
-        if made.position is None:
+        traced = trace_operand(tree, symptom, operand)
+        if traced.position is None:
             text = " ".join(operand.expression.split())
-            why = made.unknown
+            why = traced.unknown
             notes.append(f"Which call made {text} is not known ({why}), so all are searched.")
-        elif made.is_wrong:
-            call = tree.call(made.position)
+        elif traced.is_wrong:
+            call = tree.call(traced.position)
             why = (
                 "what it was given is written in the test"
                 if call.arguments
@@ -75,11 +75,11 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
             expected = _expected(failed, operand)
             should = f" It should give {expected}." if expected else ""
             notes.append(f"So {call.left()} is wrong: {why}.{should}")
-            wrong_call = Answer(tree.id(made.position), Verdict.WRONG, by=SYMPTOM)
+            wrong_call = Answer(tree.id(traced.position), Verdict.WRONG, by=SYMPTOM)
             answers.append(replace(wrong_call, expected=expected or None))
     if not answers and _origin(tree, symptom) is not None:
-        known[0] = replace(test, mark=Mark(RESULT))
-    return known + answers, notes
+        test_answers[0] = replace(test, mark=Mark(RESULT))
+    return test_answers + answers, notes
 
 
 def _expected(failed: FailedAssertion, wrong: AssertionOperand) -> str:
@@ -107,12 +107,12 @@ def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
     failed, frame = symptom.assertion, failing_call(tree, symptom)
     if failed is None or frame is None:
         return None
-    made = [trace_operand(tree, symptom, operand) for operand in failed.operands if operand.wrong]
-    known = next((each for each in made if each.position is not None), Traced())
-    if known.position is None:
+    traced = [trace_operand(tree, symptom, operand) for operand in failed.operands if operand.wrong]
+    first = next((trace for trace in traced if trace.position is not None), Traced())
+    if first.position is None:
         return None
-    origin, test = tree.id(known.position), tree.id(frame)
-    if frame > 0 and int(tree.columns.parent[known.position]) == frame:
+    origin, test = tree.id(first.position), tree.id(frame)
+    if frame > 0 and int(tree.columns.parent[first.position]) == frame:
         return Origin(origin, (origin, test), passed_through=frozenset((test,)))
     return Origin(origin, (origin,))  # a fixture, whose value pytest handed on
 
@@ -131,8 +131,8 @@ class OperandProvenance:
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that made the operand, for the failure of the whole test."""
         symptom = read_symptom(self.recording) if self._is_failure(node, part) else None
-        made = None if symptom is None else _origin(self.tree, symptom)
-        return made or self.others.origin(node, part)
+        origin = None if symptom is None else _origin(self.tree, symptom)
+        return origin or self.others.origin(node, part)
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
         """What could have influenced the operand is not known."""

@@ -142,10 +142,10 @@ def _mark(call: Call, symptom: Symptom) -> Mark | None:
     if kind is SymptomKind.OUTPUT and symptom.line is not None:
         lines = len(call.output or call.printed.splitlines())
         if not 1 <= symptom.line <= lines:
-            known = f"{lines:,} {'line is' if lines == 1 else 'lines are'} known"
-            raise UsageError(f"there is no line {symptom.line} of its output: {known}")
-        words = f"[{symptom.expression!r}]" if symptom.expression else ""
-        return find_mark(call, f"{PRINTED}[{symptom.line - 1}]{words}", input_side=False).mark
+            known_lines = f"{lines:,} {'line is' if lines == 1 else 'lines are'} known"
+            raise UsageError(f"there is no line {symptom.line} of its output: {known_lines}")
+        part = f"[{symptom.expression!r}]" if symptom.expression else ""
+        return find_mark(call, f"{PRINTED}[{symptom.line - 1}]{part}", input_side=False).mark
     if kind is SymptomKind.EXPRESSION:
         return find_mark(call, symptom.expression, input_side=False).mark
     if kind is SymptomKind.RESULT:
@@ -184,8 +184,8 @@ def _is_body(tree: Tree, position: int) -> bool:
 def _callees(tree: Tree, position: int) -> list[int]:
     columns = tree.columns
     area = slice(position + 1, int(columns.end[position]))
-    found: list[int] = (position + 1 + np.flatnonzero(columns.parent[area] == position)).tolist()
-    return found
+    callees: list[int] = (position + 1 + np.flatnonzero(columns.parent[area] == position)).tolist()
+    return callees
 
 
 def _called(tree: Tree, name: str) -> int:

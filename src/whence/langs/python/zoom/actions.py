@@ -68,13 +68,13 @@ class Actions:
         """The names that an action certainly bound."""
         if action.segment.ending is SegmentEnding.RAISE and not action.is_own:
             return NONE
-        found = NONE
+        names = NONE
         for piece in action.pieces:
             if isinstance(piece, ast.stmt):
-                found |= certainly_bound(piece)
+                names |= certainly_bound(piece)
             elif action.is_own and not isinstance(piece, ast.pattern):
-                found |= names_written([piece])
-        return found
+                names |= names_written([piece])
+        return names
 
     def named(self, action: Action) -> Names:
         """The names that an action may have bound."""
@@ -89,9 +89,9 @@ class Actions:
         before, after = states[action.first], states[action.end]
         if before is after:
             return NONE
-        found = {name for name in after if before.get(name) != after[name]}
-        found |= before.keys() - after.keys()
-        return frozenset(found) - self._of_next_round(action)
+        names = {name for name in after if before.get(name) != after[name]}
+        names |= before.keys() - after.keys()
+        return frozenset(names) - self._of_next_round(action)
 
     def _of_next_round(self, action: Action) -> Names:
         """The loop variables of the next round, which may be bound when the state is logged."""

@@ -81,10 +81,10 @@ class AssignmentHistory:
         """The part that an action copied when it set another, if it did."""
         before, after = self._states(action)
         put = self._put(action, part)
-        found = None if put is None else put.source(self._seen.key(before))
-        if found is None or self._seen.text(after, part) is None:
+        source = None if put is None else put.source(self._seen.key(before))
+        if source is None or self._seen.text(after, part) is None:
             return None
-        return found if self._seen.text(before, found) == self._seen.text(after, part) else None
+        return source if self._seen.text(before, source) == self._seen.text(after, part) else None
 
     def stored_expression(self, action: Action, part: VariablePart) -> ast.expr | None:
         """The expression whose value an action stored in a part."""
@@ -124,8 +124,8 @@ class AssignmentHistory:
     def source(self, action: Action, put: ExpressionPart) -> VariablePart | None:
         """The part of a variable that a part of an expression's value copies."""
         state = self._log.states[action.first]
-        found = put.source(self._seen.key(state))
-        return found if found is not None and self._seen.text(state, found) is not None else None
+        origin = put.source(self._seen.key(state))
+        return origin if origin is not None and self._seen.text(state, origin) is not None else None
 
     def _round_after(self, action: Action) -> int:
         rounds = (

@@ -36,8 +36,8 @@ class KnownParts:
 
     def text(self, state: State, part: VariablePart) -> str | None:
         """A part as text; None if it is missing or unknown."""
-        found = self.value(state, part)
-        return None if found is None else show(found, FULL)
+        value = self.value(state, part)
+        return None if value is None else show(value, FULL)
 
     def value(self, state: State, part: VariablePart) -> Value | None:
         """A part of a variable in a state."""
@@ -86,10 +86,10 @@ class ExpressionPart:
         """The same part, seen from the item inside a tuple, list or dict display."""
         match self.expression:
             case ast.Tuple(elts=items) | ast.List(elts=items):
-                place = _place(self.steps)
-                if place is None or place >= len(items) or _is_starred(items[: place + 1]):
+                index = _place(self.steps)
+                if index is None or index >= len(items) or _is_starred(items[: index + 1]):
                     return self
-                return ExpressionPart(items[place], self.steps[1:]).opened(key)
+                return ExpressionPart(items[index], self.steps[1:]).opened(key)
             case ast.Dict(keys=keys, values=values) if self.steps:
                 for entry_key, value in reversed(list(zip(keys, values, strict=True))):
                     step = None if entry_key is None else _step(entry_key, key)
@@ -104,8 +104,8 @@ class ExpressionPart:
     def source(self, key: Named) -> VariablePart | None:
         """The part of a variable that it copies."""
         opened = self.opened(key)
-        found = denoted_part(opened.expression, key)
-        return None if found is None else VariablePart(found.name, (*found.steps, *opened.steps))
+        denoted = denoted_part(opened.expression, key)
+        return denoted and VariablePart(denoted.name, (*denoted.steps, *opened.steps))
 
 
 def denoted_part(expression: ast.expr, key: Named) -> VariablePart | None:
@@ -119,8 +119,8 @@ def denoted_part(expression: ast.expr, key: Named) -> VariablePart | None:
             step = _step(index, key)
         case _:
             return None
-    found = denoted_part(inner, key)
-    return None if found is None or step is None else VariablePart(found.name, (*found.steps, step))
+    owner = denoted_part(inner, key)
+    return None if owner is None or step is None else VariablePart(owner.name, (*owner.steps, step))
 
 
 def stored_part(
@@ -129,8 +129,8 @@ def stored_part(
     """What a statement stored in a part of a variable. `before`: the old value of the variable."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            found = [_unpacked(target, value, part, key) for target in targets]
-            return next((match for match in found if match is not None), None)
+            candidates = [_unpacked(target, value, part, key) for target in targets]
+            return next((candidate for candidate in candidates if candidate is not None), None)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             return _unpacked(target, value, part, key)
         case ast.Expr(
@@ -150,8 +150,8 @@ def _is_next(into: VariablePart, part: VariablePart, before: Value | None) -> bo
         held = before.part(into.steps)
     except UsageError:
         return False
-    place = _place(part.steps[len(into.steps) :])
-    return held.kind is Kind.LIST and place == len(held.parts) + held.omitted
+    index = _place(part.steps[len(into.steps) :])
+    return held.kind is Kind.LIST and index == len(held.parts) + held.omitted
 
 
 def _unpacked(
@@ -161,10 +161,10 @@ def _unpacked(
     if isinstance(target, ast.Tuple | ast.List):
         if _is_starred(target.elts):
             return None
-        for place, inner in enumerate(target.elts):
+        for index, inner in enumerate(target.elts):
             into = denoted_part(inner, key)
             if into is not None and lies_in(part, into):
-                return ExpressionPart(value, (f"[{place}]", *part.steps[len(into.steps) :]))
+                return ExpressionPart(value, (f"[{index}]", *part.steps[len(into.steps) :]))
         return None
     into = denoted_part(target, key)
     if into is None or not lies_in(part, into):

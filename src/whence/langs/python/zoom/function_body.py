@@ -98,13 +98,13 @@ class FunctionBody:
 
     def _closing(self, line: int, column: int) -> bytes:
         """The brackets that close between the end of an expression and the colon."""
-        found = b""
+        brackets = b""
         rest = self._lines[line - 1][column:]
         while b":" not in rest.partition(b"#")[0] and line < len(self._lines):
-            found += b")" * rest.partition(b"#")[0].count(b")")
+            brackets += b")" * rest.partition(b"#")[0].count(b")")
             rest = self._lines[line]
             line += 1
-        return found + b")" * rest.partition(b":")[0].count(b")")
+        return brackets + b")" * rest.partition(b":")[0].count(b")")
 
     @cached_property
     def _lines(self) -> list[bytes]:
@@ -220,13 +220,13 @@ def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionN
     """The function with this name and first line, or the module itself."""
     if qualname == MODULE:
         return tree
-    found = [
+    matches = [
         node
         for name, node in functions(tree)
         if name == qualname and first_line_of(node) == first_line
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(matches) == 1:
+        return matches[0]
     if qualname.endswith("<lambda>"):
         raise CannotZoom("a lambda is one expression: it has no statements to go into")
     if any(

@@ -101,8 +101,8 @@ class _Declarations(ast.NodeTransformer):
         return node
 
 
-def _without_declarations(block: list[ast.stmt], found: list[ast.stmt]) -> list[ast.stmt]:
-    transformer = _Declarations(found)
+def _without_declarations(block: list[ast.stmt], declarations: list[ast.stmt]) -> list[ast.stmt]:
+    transformer = _Declarations(declarations)
     return [transformer.visit(statement) for statement in block]
 
 
@@ -247,6 +247,6 @@ def _hook_statement(node: ast.stmt, name: str, number: int) -> ast.stmt:
     return ast.fix_missing_locations(statement)
 
 
-def _at_location_of(made: ast.expr, node: ast.AST) -> ast.expr:
+def _at_location_of(expression: ast.expr, node: ast.AST) -> ast.expr:
     """The new expression with the location of the one that it replaces."""
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+    return ast.fix_missing_locations(ast.copy_location(expression, node))

@@ -203,12 +203,12 @@ class _SegmentReader:
         self._close(chain, count)
 
     def _rest_of(self, above: Segment, chain: list[Segment]) -> Segment:
-        made = Segment(
+        rest = Segment(
             SegmentKind.ROUNDS, above.number, above.children[-1].end, rounds=above.rounds
         )
-        above.children.append(made)
-        chain.append(made)
-        return made
+        above.children.append(rest)
+        chain.append(rest)
+        return rest
 
     def _one_round(self, loop: Segment, above: Segment, count: int) -> None:
         one = Segment(SegmentKind.ROUND, loop.number, self._index, round=count)
@@ -337,6 +337,6 @@ def _stretch(children: list[Segment]) -> Segment:
     if len(children) == 1:
         return children[0]
     first, last = children[0], children[-1]
-    made = Segment(SegmentKind.STRETCH, first.number, first.first, last.end, children)
-    made.ending, made.value, made.rounds = last.ending, last.value, first.rounds
-    return made
+    stretch = Segment(SegmentKind.STRETCH, first.number, first.first, last.end, children)
+    stretch.ending, stretch.value, stretch.rounds = last.ending, last.value, first.rounds
+    return stretch

@@ -45,25 +45,25 @@ class StepLabels:
 
     def label(self, segment: Segment) -> str:
         """Where a segment is, in which rounds it ran, and its text."""
-        place, text = self._place_and_text(segment)
+        where, text = self._place_and_text(segment)
         if segment.kind is SegmentKind.ROUND:
-            place = f"{place}, round {_rounds(segment.rounds)}"
+            where = f"{where}, round {_rounds(segment.rounds)}"
         elif segment.kind is SegmentKind.ROUNDS:
             count = segment.last_round - segment.round + 1
             which = f"round {segment.round}" if count == 1 else f"rounds {segment.round} to "
             which += "" if count == 1 else str(segment.last_round)
             around = f" (in round {_rounds(segment.rounds)})" if segment.rounds else ""
-            place = f"{place}, {which}{around}"
+            where = f"{where}, {which}{around}"
         elif segment.rounds:
-            place = f"{place}, in round {_rounds(segment.rounds)}"
-        return f"{place}: {text}" if text else place
+            where = f"{where}, in round {_rounds(segment.rounds)}"
+        return f"{where}: {text}" if text else where
 
     def _place_and_text(self, segment: Segment) -> tuple[str, str]:
         """The lines of a segment and its text, which are the same in every round."""
         if segment.kind is SegmentKind.REST:
             return "what came after that", ""
         first, last = self.lines(segment)
-        place = f"line {first}" if first == last else f"lines {first} to {last}"
+        where = f"line {first}" if first == last else f"lines {first} to {last}"
         node = self.node(segment)
         if segment.kind in LEAVES:
             text = self._body.source(header_of(node))
@@ -72,18 +72,18 @@ class StepLabels:
         else:
             text = self._body.head(node)
         text = " ".join(text.split())
-        return place, text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+        return where, text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
     def rule(self, segment: Segment) -> tuple[Function, Rule]:
         """What is blamed for a step: its lines as a function and a rule."""
         owner = self._owner
-        place, _ = self._place_and_text(segment)
+        lines_text, _ = self._place_and_text(segment)
         if segment.kind in (SegmentKind.ROUND, SegmentKind.ROUNDS):
-            place += f" ({segment.kind.value})"
+            lines_text += f" ({segment.kind.value})"
         first, last = self.lines(segment)
         where = Location(self._file, first)
-        name = f"{owner.name}, {place}"
-        function = Function(name, f"{owner.short()}, {place}", owner.module, where)
+        name = f"{owner.name}, {lines_text}"
+        function = Function(name, f"{owner.short()}, {lines_text}", owner.module, where)
         lines = self._body.text.splitlines()[first - 1 : last]
         return function, Rule(name, name, where, "\n".join(lines))
 

@@ -78,9 +78,9 @@ class StepLog:
             data = bytes.fromhex(self._values[number])
             identities = ValueIdentities()
             for _ in range(2):  # the first reading finds out which values occur twice
-                made, _ = ValueReader(self._tables, data, RootValue(identities, 0, 0)).read(0)
-            self._read[number] = whole_value(made)
-            self._twice[number] = _twice(made)
+                value, _ = ValueReader(self._tables, data, RootValue(identities, 0, 0)).read(0)
+            self._read[number] = whole_value(value)
+            self._twice[number] = _twice(value)
         return self._read[number]
 
     def twice(self, number: int) -> frozenset[tuple[str, str]]:
@@ -88,24 +88,24 @@ class StepLog:
         self.value(number)
         return self._twice[number]
 
-    def after(self, place: int) -> int:
+    def after(self, index: int) -> int:
         """The first event with a state at or after an index."""
-        while place < len(self.events) - 1 and len(self.events[place]) <= 3:
-            place += 1
-        return min(place, len(self.events) - 1)
+        while index < len(self.events) - 1 and len(self.events[index]) <= 3:
+            index += 1
+        return min(index, len(self.events) - 1)
 
-    def before(self, place: int) -> int:
+    def before(self, index: int) -> int:
         """The last event with a state before an index."""
-        place -= 1
-        while place > 0 and len(self.events[place]) <= 3:
-            place -= 1
-        return place
+        index -= 1
+        while index > 0 and len(self.events[index]) <= 3:
+            index -= 1
+        return index
 
     def yielded(self, first: int, end: int) -> list[int]:
         """The numbers of the values that were yielded between two events."""
         stop = end + (end == len(self.events) - 1)  # the last event may be a yield
-        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, stop)]
-        return [self.events[place][2] for place in places]
+        indices = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, stop)]
+        return [self.events[index][2] for index in indices]
 
     def printed_from(self, first: int, end: int) -> list[tuple[int, int]]:
         """The byte ranges of the output that were printed between two events, without those that
@@ -113,8 +113,8 @@ class StepLog:
         start, stop = self._sizes[first], self._sizes[end]
         if start == stop:
             return []
-        places = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
-        waited = [(self._sizes[place], self._sizes[place + 1]) for place in places]
+        indices = self._yields[bisect_left(self._yields, first) : bisect_left(self._yields, end)]
+        waited = [(self._sizes[index], self._sizes[index + 1]) for index in indices]
         begins = [start, *(resumed for _, resumed in waited)]
         ends = [*(left for left, _ in waited), stop]
         return [(low, high) for low, high in zip(begins, ends, strict=True) if low < high]

@@ -47,8 +47,8 @@ class StepPlaces:
 
     def owner(self, node: int) -> Segment | None:
         """The step that made a call."""
-        for step, made in self.calls.items():
-            if node in made:
+        for step, calls in self.calls.items():
+            if node in calls:
                 return self.segments[step - self.first]
         return None
 
@@ -77,16 +77,16 @@ class StepProvenance:
             return Origin(None, unknown=seed)
         chain = [] if seed.action is None else [seed.action]
         if seed.part is not None:
-            found = list(self._histories.assignments(seed.part, seed.place))
-            chain += [match.action for match in found]
-            last = found[-1].copied if found else seed.part
+            assignments = list(self._histories.assignments(seed.part, seed.place))
+            chain += [match.action for match in assignments]
+            last = assignments[-1].copied if assignments else seed.part
             if last is not None:
                 return Origin(None, unknown=self._older(last))
-        made = chain[-1]
-        if seed.part is not None and self._histories.adds_to(made, found[-1].part):
-            return Origin(None, unknown=f"{_CHANGED} {self._source.labels.label(made.segment)}")
+        step = chain[-1]
+        if seed.part is not None and self._histories.adds_to(step, assignments[-1].part):
+            return Origin(None, unknown=f"{_CHANGED} {self._source.labels.label(step.segment)}")
         nodes = tuple(self._ids[id(action.segment)] for action in reversed(chain))
-        where = self._source.labels.rule(made.segment)[1].location
+        where = self._source.labels.rule(step.segment)[1].location
         return Origin(nodes[0], nodes, frozenset(nodes[1:]), where)
 
     def influence(self, node: int, part: MarkedPart) -> Influence | None:
@@ -113,9 +113,9 @@ class StepProvenance:
         steps = {self._ids[id(segment)] for segment in holding if id(segment) in self._ids}
         calls = {
             call
-            for each in own
-            if id(each) in self._ids
-            for call in self._places.calls.get(self._ids[id(each)], ())
+            for step in own
+            if id(step) in self._ids
+            for call in self._places.calls.get(self._ids[id(step)], ())
         }
         rest = {
             self._ids[id(segment)]
@@ -200,28 +200,28 @@ class StepProvenance:
 
     def _yielded(self, segment: Segment, number: int, steps: Path) -> Seed | str:
         events = self._log.events
-        places = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
+        yields = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
         inside = [
             action
             for action in self._actions.in_time
-            if number < len(places) and action.first <= places[number] <= action.end
+            if number < len(yields) and action.first <= yields[number] <= action.end
         ]
         if not inside:
             return _UNSEEN
         action = inside[-1]
-        given = [
+        yielded = [
             node.value
             for piece in action.pieces
             for node in ast.walk(piece)
             if isinstance(node, ast.Yield)
         ]
-        return self._made(action, given[0] if len(given) == 1 else None, steps)
+        return self._made(action, yielded[0] if len(yielded) == 1 else None, steps)
 
     def _printed(self, segment: Segment, line: int) -> Seed | str:
         """The action that printed the beginning of a line."""
         ranges = self._log.printed_from(segment.first, segment.end)
         before = self._log.output_between(segment.first, segment.end).split("\n")[:line]
-        left = len("".join(f"{each}\n" for each in before).encode())
+        left = len("".join(f"{text}\n" for text in before).encode())
         for low, high in ranges:
             if left < high - low:
                 return self._printing(low + left)
@@ -244,5 +244,5 @@ class StepProvenance:
         return Seed(action.first, source, action)
 
     def _action(self, segment: Segment) -> Action | None:
-        found = [action for action in self._actions.in_time if action.segment is segment]
-        return found[-1] if found else None
+        actions = [action for action in self._actions.in_time if action.segment is segment]
+        return actions[-1] if actions else None

@@ -125,8 +125,8 @@ class StepSource:
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         for name in self.changed(segment):
             if name in after:
-                known = self._log.twice(before[name]) if name in before else frozenset()
-                for one, other in sorted(self._log.twice(after[name]) - known):
+                shared_before = self._log.twice(before[name]) if name in before else frozenset()
+                for one, other in sorted(self._log.twice(after[name]) - shared_before):
                     yield f"{name}{one} is {name}{other}"
         if segment.value is not None and segment.ending is SegmentEnding.RETURN:
             for one, other in sorted(self._log.twice(segment.value)):
@@ -143,9 +143,9 @@ class StepSource:
             names = [step[1:] for step, _ in value.parts if step.startswith(".")]
             is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
             if is_whole and not value.omitted:
-                seen = attributes_used(self._module, piece, name, value.text, names)
-                if seen is not None:
-                    yield name, seen
+                attributes = attributes_used(self._module, piece, name, value.text, names)
+                if attributes is not None:
+                    yield name, attributes
 
     def _nodes(self, segment: Segment) -> list[ast.stmt]:
         """The syntax nodes that a segment runs."""
@@ -201,15 +201,15 @@ class StepSource:
         variables, number = self._variables, segment.number
         if segment.kind is SegmentKind.REST:
             return frozenset()
-        found = variables.parameters
+        names = variables.parameters
         if segment.kind in LEAVES:
-            found |= variables.read_by([self.labels.node(segment)])
+            names |= variables.read_by([self.labels.node(segment)])
         if (
             segment.kind in (*LEAVES, SegmentKind.ROUND)
             and segment.ending is not SegmentEnding.BREAK
         ):
-            found |= variables.alive_in_loop(number)
-        return (found | variables.alive_after(segment.last)) - self._bound_by_next(segment)
+            names |= variables.alive_in_loop(number)
+        return (names | variables.alive_after(segment.last)) - self._bound_by_next(segment)
 
     def _bound_by_next(self, segment: Segment) -> frozenset[str]:
         """Names that were bound after a segment but before its final state was logged: the item of
@@ -250,7 +250,7 @@ class StepSource:
                 (child for child in above.children if child.kind is SegmentKind.ROUNDS), None
             )
         count = segment.last_round - segment.round + 1
-        parts = tuple((f"[{place}]", item) for place, item in enumerate(items))
+        parts = tuple((f"[{index}]", item) for index, item in enumerate(items))
         return Value(Kind.LIST, "", parts, omitted=max(0, count - len(items)))
 
     def _item(self, state: State, names: Sequence[str]) -> Value:
@@ -273,14 +273,14 @@ class StepSource:
         return _ENDINGS[segment.ending] if segment.ending is not None else ""
 
     def _parts(self, segment: Segment) -> tuple[Binding, ...]:
-        found, node = [], self.labels.node(segment)
+        bindings, node = [], self.labels.node(segment)
         whole = " ".join(self._body.source(node).split())
         for number, value in segment.parts:
             text = " ".join(self._body.source(self._body.expressions[number]).split())
-            made = self._log.value(value)
-            if not (names_code(made) or (made.text == "None" and text == whole)):
-                found.append(Binding(text, made))
-        return tuple(found)
+            result = self._log.value(value)
+            if not (names_code(result) or (result.text == "None" and text == whole)):
+                bindings.append(Binding(text, result))
+        return tuple(bindings)
 
     def outcome_kind(self, segment: Segment) -> OutcomeKind:
         """How a segment ended, as an outcome of a call."""
@@ -295,7 +295,7 @@ class StepSource:
         """A digest that is the same for equal questions."""
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         log = self._log
-        said = repr((
+        content = repr((
             segment.kind.value, segment.number, segment.last,
             tuple((name, before[name]) for name in self.before(segment)),
             tuple((name, after.get(name, -1)) for name in self.changed(segment)),
@@ -303,7 +303,7 @@ class StepSource:
             tuple(log.yielded(segment.first, segment.end)),
             tuple(log.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
         ))  # fmt: skip
-        digest = blake2b(said.encode(), digest_size=8).digest()
+        digest = blake2b(content.encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little", signed=True)
 
 
