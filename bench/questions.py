@@ -32,8 +32,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+import bug_corpus
 import mutation
-import twins
 from whence.langs.python.oracles.reference import reference_oracle_for
 from whence.ui.terminal.question import question_lines
 
@@ -82,9 +82,9 @@ class Session:
 class Case:
     """A recorded program, and what is right about it."""
 
-    bug: twins.Bug
+    bug: bug_corpus.Bug
     tree: ColumnTree
-    person: twins.Person
+    person: bug_corpus.Person
 
     @property
     def truth(self) -> dict[int, Verdict]:
@@ -106,7 +106,7 @@ def debug(
         opened = open_any(recording)
         state = State(tree, opened.provenance, prior=ImportingPrior())
         debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
-        wrong = Answered(twins.seen_first(case.bug, tree))
+        wrong = Answered(bug_corpus.symptom_answers(case.bug, tree))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])
     spent += time.perf_counter() - started
@@ -135,10 +135,10 @@ def debug(
     )  # fmt: skip
 
 
-def recorded(bug: twins.Bug, folder: Path) -> Case:
+def recorded(bug: bug_corpus.Bug, folder: Path) -> Case:
     """The program's run, and what its twin makes of each call."""
-    tree = twins.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
-    return Case(bug, tree, twins.person(bug, tree))
+    tree = bug_corpus.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
+    return Case(bug, tree, bug_corpus.person(bug, tree))
 
 
 @dataclass
@@ -176,7 +176,7 @@ def with_declared(case: Case) -> Session:
 def with_reference(case: Case, folder: Path) -> Session:
     """A session in which the repaired program is the reference version, and asked before."""
     output = folder / f"{case.bug.name}-whole.whence"
-    tree = twins.record(case.bug, "buggy", output, whole=True)
+    tree = bug_corpus.record(case.bug, "buggy", output, whole=True)
     assert len(tree.columns) == len(case.tree.columns)
     oracle = reference_oracle_for(tree, str(case.bug.folder / "repaired.py"))
     try:
@@ -267,7 +267,7 @@ def put(path: Path, text: str, begin: str = BEGIN) -> None:
 class Compared:
     """A mutant, debugged without marks and with them."""
 
-    bug: twins.Bug
+    bug: bug_corpus.Bug
     calls: int
     plain: Session
     marked: Session
@@ -282,7 +282,7 @@ def on_mutants(package: str, count: int, say: Callable[[str], None]) -> tuple[li
         for bug in mutation.bugs(mutation.Subject(package, folder / "subject")):
             try:
                 case = recorded(bug, folder)
-            except (twins.Refused, ValueError) as why:
+            except (bug_corpus.Refused, ValueError) as why:
                 left_out += 1
                 say(f"left out: {bug.about}: {str(why).splitlines()[-1]:.60}")
                 continue
@@ -342,7 +342,9 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     given = options.parse_args(words)
     if given.mutants:
         return mutants_main(given, say)
-    bugs = [bug for bug in twins.corpus() if bug.can_run and bug.name in (given.bug or [bug.name])]
+    bugs = [
+        bug for bug in bug_corpus.corpus() if bug.can_run and bug.name in (given.bug or [bug.name])
+    ]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         cases = list(pool.map(lambda bug: recorded(bug, Path(folder)), bugs))
         rows = [

@@ -4,7 +4,7 @@
 
 Every program of `tests/corpus` whose fault is in one statement is run, and the last wrong call of
 its function at fault is gone into. The answers are what the repaired twin makes of the same state
-(`tests/support/zoomed.py`); with `--marks` they say which part is wrong. Printed: how many steps
+(`tests/support/zoom_runs.py`); with `--marks` they say which part is wrong. Printed: how many steps
 the calls have, and for each strategy in how many the changed statement was found, and how many
 questions that took.
 """
@@ -21,7 +21,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from twins import Bug
+from bug_corpus import Bug
 from zoom_corpus import CHANGED, TWINS, found_line, last_wrong
 
 from whence.search.registry import STRATEGIES

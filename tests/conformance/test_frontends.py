@@ -6,8 +6,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from bug_corpus import record_program
 from prolog import need_swipl
-from twins import record_program
 
 from whence.app.frontends import FRONTENDS, ArtFrontend, TreeFileFrontend
 from whence.langs.prolog.frontend import PrologFrontend

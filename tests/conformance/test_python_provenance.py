@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from shadowed import CLEANED, Marked, mark
+from marked_runs import CLEANED, Marked, mark
 
 
 def made_by(marked: Marked) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from twins import record_program
+from bug_corpus import record_program
 
 from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver

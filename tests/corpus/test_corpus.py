@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import twins
-from twins import Bug
+import bug_corpus
+from bug_corpus import Bug
 
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contract_oracle_for
@@ -22,29 +22,29 @@ from whence.session.state import State
 
 BUGS = [
     pytest.param(bug, id=bug.name, marks=() if bug.can_run else pytest.mark.skip("needs more"))
-    for bug in twins.corpus()
+    for bug in bug_corpus.corpus()
 ]
 
 
 def test_there_are_bugs_of_many_kinds() -> None:
     assert len(BUGS) >= 44
-    assert len({bug.kind for bug in twins.corpus()}) >= 25
+    assert len({bug.kind for bug in bug_corpus.corpus()}) >= 25
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_twins_differ_in_the_function_that_is_named(bug: Bug) -> None:
-    changed = twins.changed(bug.source("buggy"), bug.source("repaired"))
+    changed = bug_corpus.changed(bug.source("buggy"), bug.source("repaired"))
     assert bug.function in changed
     inside = f"{bug.function}.<locals>."
     around = [name for name in changed if bug.function.startswith(f"{name}.<locals>.")]
     assert [name for name in changed if not name.startswith(inside)] == [*around, bug.function]
-    without = [_without_bodies(bug.source(twin)) for twin in ("buggy", "repaired")]
+    without = [_without_bodies(bug.source(version)) for version in ("buggy", "repaired")]
     assert without[0] == without[1], "they differ outside of functions"
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_the_bug_can_be_seen_from_outside(bug: Bug) -> None:
-    buggy, repaired = twins.run(bug, "buggy"), twins.run(bug, "repaired")
+    buggy, repaired = bug_corpus.run(bug, "buggy"), bug_corpus.run(bug, "repaired")
     assert repaired[0] == 0, repaired
     assert buggy != repaired
 
@@ -54,8 +54,8 @@ def test_the_bug_can_be_seen_from_outside(bug: Bug) -> None:
 def test_answers_as_the_repaired_twin_gives_them_lead_to_the_function_at_fault(
     bug: Bug, tmp_path: Path
 ) -> None:
-    tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
-    intended = twins.verdicts(bug, tree)
+    tree = bug_corpus.record(bug, "buggy", tmp_path / "run.whence", whole=False)
+    intended = bug_corpus.verdicts(bug, tree)
     debugging = SessionDriver(State(tree))
     symptom = Answer(tree.id(0), Verdict.WRONG, by="symptom")
     outcome = debugging.start([Answered((symptom,))])
@@ -71,7 +71,7 @@ def test_answers_as_the_repaired_twin_gives_them_lead_to_the_function_at_fault(
 
 def _without_bodies(source: str) -> str:
     tree = ast.parse(source)
-    for _, function in twins.functions(tree):
+    for _, function in bug_corpus.functions(tree):
         function.body, function.args = [ast.Pass()], ast.arguments([], [], None, [], [], None, [])
     return ast.dump(tree)
 
@@ -87,9 +87,9 @@ DECLARING = {
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="what was intended is found by monitoring")
 @pytest.mark.parametrize("name", DECLARING)
 def test_what_the_code_declares_answers_and_spares_questions(name: str, tmp_path: Path) -> None:
-    bug = next(each for each in twins.corpus() if each.name == name)
-    tree = twins.record(bug, "buggy", tmp_path / "run.whence", whole=False)
-    intended = twins.verdicts(bug, tree)
+    bug = next(each for each in bug_corpus.corpus() if each.name == name)
+    tree = bug_corpus.record(bug, "buggy", tmp_path / "run.whence", whole=False)
+    intended = bug_corpus.verdicts(bug, tree)
     contracts = contract_oracle_for(tree)
     assert contracts is not None
     asked = []

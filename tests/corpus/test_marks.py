@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import twins
-from twins import Bug
+import bug_corpus
+from bug_corpus import Bug
 
 from whence.app.session_driver import SessionDriver
 from whence.app.frontends import open_any
@@ -31,13 +31,13 @@ pytestmark = [
 
 def located(bug: Bug, path: Path) -> tuple[bool, int]:
     """Whether the function at fault is blamed, and how many marks led to a call that made them."""
-    twins.record(bug, "buggy", path, whole=False)
+    bug_corpus.record(bug, "buggy", path, whole=False)
     opened = open_any(path)
     tree, provenance = opened.tree, opened.provenance
     assert isinstance(tree, ColumnTree)
-    person = twins.person(bug, tree)
+    person = bug_corpus.person(bug, tree)
     debugging = SessionDriver(State(tree, provenance), reruns=opened.reruns, may_run=True)
-    outcome = debugging.start([Answered(twins.seen_first(bug, tree))])
+    outcome = debugging.start([Answered(bug_corpus.symptom_answers(bug, tree))])
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((person.answer(outcome.question.node),)))
     assert isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND
@@ -51,7 +51,7 @@ def located(bug: Bug, path: Path) -> tuple[bool, int]:
 
 @pytest.mark.parametrize("name", sorted(FEW))
 def test_marks_lead_to_the_fault(name: str, tmp_path: Path) -> None:
-    [bug] = [each for each in twins.corpus() if each.name == name]
+    [bug] = [each for each in bug_corpus.corpus() if each.name == name]
     found, led = located(bug, tmp_path / "run.whence")
     assert found
     assert led
@@ -59,7 +59,7 @@ def test_marks_lead_to_the_fault(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("bug", [
-    pytest.param(bug, id=bug.name) for bug in twins.corpus() if bug.can_run and bug.name not in FEW
+    pytest.param(bug, id=bug.name) for bug in bug_corpus.corpus() if bug.can_run and bug.name not in FEW
 ])  # fmt: skip
 def test_no_slice_ever_loses_the_fault(bug: Bug, tmp_path: Path) -> None:
     assert located(bug, tmp_path / "run.whence")[0]

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import twins
+import bug_corpus
 from recorded import environment
-from twins import Bug
+from bug_corpus import Bug
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal.choosing import obstacle
@@ -53,8 +53,8 @@ MOST_SAID = 15
 MOST_FUNCTIONS = 4
 
 
-def recorded(bug: Bug, twin: str, output: Path) -> ColumnTree:
-    words = ["record", "--journal", "-o", str(output), f"{twin}.py", *bug.argv]
+def recorded(bug: Bug, version: str, output: Path) -> ColumnTree:
+    words = ["record", "--journal", "-o", str(output), f"{version}.py", *bug.argv]
     subprocess.run(
         [sys.executable, "-m", "whence", *words], cwd=bug.folder, env=environment(),
         input=bug.stdin, capture_output=True, text=True, timeout=120, check=False,
@@ -140,7 +140,7 @@ def printed(trial: Trial, run: Call) -> tuple[str, ...]:
     "bug",
     [
         pytest.param(bug, id=bug.name, marks=() if bug.name in IN_SHORT else pytest.mark.soak)
-        for bug in twins.corpus()
+        for bug in bug_corpus.corpus()
     ],
 )
 def test_true_values_make_the_output_right_and_what_was_given_does_not(bug: Bug, tmp_path: Path) -> None:

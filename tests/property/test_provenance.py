@@ -7,8 +7,8 @@ from typing import Any
 
 from call_programs import programs
 from hypothesis import given, settings
-from perturbed import check, some_marks
-from tag_twins import left_by_both
+from perturbation import check, some_marks
+from tag_dump import dump_both
 
 from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
@@ -60,5 +60,5 @@ def test_no_call_outside_the_widest_slice_changes_the_marked_part(source: str) -
 @given(source=programs())
 @settings(max_examples=20)
 def test_the_twins_in_c_and_in_python_leave_the_same_tags(source: str) -> None:
-    native, python = left_by_both(with_results(source))
+    native, python = dump_both(with_results(source))
     assert native == python, source

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from mutants import Mutant, mutants
-from versions import Judged, blamed, judged, run_recorded
+from reference_versions import Judged, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for

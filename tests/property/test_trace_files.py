@@ -185,7 +185,7 @@ def test_equal_equations_are_those_of_equal_calls(folder, numbers, steps):
         assert known == judged
 
 
-# --- the twins -----------------------------------------------------------------------------------
+# --- native and Python ---------------------------------------------------------------------------
 
 needs_c = pytest.mark.skipif(not HAS_NATIVE, reason="whence was built without a compiler")
 

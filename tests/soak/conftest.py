@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from suites import Suite
+from foreign_suites import Suite
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from suites import Suite, differences, from_junit
+from foreign_suites import Suite, differences, from_junit
 
 from whence.langs.python.trace.trace_reader import open_trace
 

@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from perturbed import check, some_marks
-from suites import Suite, differences, from_unittest
+from foreign_suites import Suite, differences, from_unittest
+from perturbation import check, some_marks
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
-REWRITTEN = Path(__file__).parents[1] / "support" / "rewritten.py"
+REWRITTEN = Path(__file__).parents[1] / "support" / "run_rewritten.py"
 CORPUS = Path(__file__).parents[1] / "corpus"
 
 KEPT_ALIVE = "objects with shadows live until the run is forgotten, so weak references do too"
 COUNTED = "it counts references"
-MANY = "of more than a million calls everything would be kept: it is left out (`rewritten.py`)"
+MANY = "of more than a million calls everything would be kept: it is left out (`run_rewritten.py`)"
 
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "test_abc": ("abc,_py_abc", {}),

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 
 import pytest
-from suites import Suite, differences, from_unittest
+from foreign_suites import Suite, differences, from_unittest
 
 from whence.langs.python.trace.trace_reader import open_trace
 

@@ -1,7 +1,7 @@
 """What each call of a program should have done: the program run on with its repaired function.
 
 Runs as a process of its own (`python intention.py SPEC`), given a program whose faulty function
-holds both bodies, the faulty and the repaired one, and obeys a switch (`twins.combined`). At the
+holds both bodies, the faulty and the repaired one, and a switch (`bug_corpus.combined`). At the
 start of each call that is asked about the process forks. The child turns the switch and runs on to
 the end of that call, on the very objects that the call was given; the parent does the same without
 the switch. A call is right if both leave the same behind: outcome, all that can be reached from its
@@ -14,7 +14,7 @@ A call is known by its function and by how many calls of that function started b
 recording numbers generators by when they were made, and they start later.)
 
 Of every call it is also told what it was given. Told of the repaired program as well, that shows
-which calls were given what they should never get (`twins.misled`).
+which calls were given what they should never get (`bug_corpus.misled`).
 
 Invariant: each function starts as often as was recorded. If not, all answers are refused.
 """

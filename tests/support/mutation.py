@@ -7,7 +7,7 @@ statement left out. The package as it is, is its reference version.
 `Subject` holds a package with a driver, a small program that uses it. Only functions that the
 driver runs are changed. What is asked of whence about a mutant whose outcome differs: that it
 blames the function that was changed, or says what kept it from knowing; and never another one.
-`MutantBug` is such a mutant as a bug with its repaired twin, for a person to answer who knows it.
+`MutantBug` is such a mutant with its repaired twin, by which questions are answered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from twins import Bug, combined, record_program
+from bug_corpus import Bug, combined, record_program
 
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.reference_oracle import reference_oracle_for
@@ -256,8 +256,8 @@ class MutantBug(Bug):
     original: Path
     file: str
 
-    def program(self, twin: str) -> tuple[Path, list[str]]:
-        return (self.folder if twin == "buggy" else self.original), ["driver.py"]
+    def program(self, version: str) -> tuple[Path, list[str]]:
+        return (self.folder if version == "buggy" else self.original), ["driver.py"]
 
     def write_combined(self, folder: Path) -> Path:
         shutil.copytree(self.original, folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,6 +1,6 @@
-"""The programs of the corpus whose fault is in one statement, gone into.
+"""Zooms into the programs of the corpus whose fault is in one statement.
 
-What `zoomed.Intended` answers leads to a line; `CHANGED` has the line in which the twins differ.
+The answers of `zoom_runs.Intended` lead to a line; `CHANGED` has the line in which versions differ.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import ast
 import io
 import sys
 
-import twins
-from twins import Bug
-from zoomed import Intended, follow
+import bug_corpus
+from bug_corpus import Bug
+from zoom_runs import Intended, follow
 
 from whence.langs.python.source.code_locations import functions
 from whence.langs.python.zoom.function_body import FunctionBody, blocks_of, expressions_of
@@ -51,10 +51,10 @@ def found_line(tree: ColumnTree, outcome: Outcome) -> int | None:
 
 
 def _single_statement(bug: Bug) -> int | None:
-    """The line of the one statement in which the twins differ, if it is one."""
+    """The line of the one statement in which the versions differ, if it is one."""
     bodies = []
-    for twin in ("buggy", "repaired"):
-        text = bug.source(twin)
+    for version in ("buggy", "repaired"):
+        text = bug.source(version)
         found = [node for name, node in functions(ast.parse(text)) if name == bug.function]
         bodies.append(FunctionBody(found[0], text))
     return changed_line(*bodies)
@@ -77,7 +77,11 @@ def _own(node: ast.stmt) -> list[str]:
 
 _WAITING = ("coroutine_total", "gather_order")
 """What is sent to them or what they wait for cannot be had piece by piece."""
-CHANGED = {bug.name: _single_statement(bug) for bug in twins.corpus() if "numpy" not in bug.name}
+CHANGED = {
+    bug.name: _single_statement(bug) for bug in bug_corpus.corpus() if "numpy" not in bug.name
+}
 TWINS = [
-    bug for bug in twins.corpus() if CHANGED.get(bug.name) is not None and bug.name not in _WAITING
+    bug
+    for bug in bug_corpus.corpus()
+    if CHANGED.get(bug.name) is not None and bug.name not in _WAITING
 ]

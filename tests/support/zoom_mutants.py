@@ -19,7 +19,7 @@ from typing import Any
 
 from mutation import MutantBug, Subject, bugs
 from zoom_corpus import changed_line
-from zoomed import Copying, Followed, Intended, OneCall, uninstall
+from zoom_runs import Copying, Followed, Intended, OneCall, uninstall
 
 from whence.langs.python.source.code_locations import first_line, functions
 from whence.langs.python.zoom.function_body import FunctionBody

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from zoomed import follow
+from zoom_runs import follow
 
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.question import Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from versions import judged, run_recorded
+from reference_versions import judged, run_recorded
 
 from whence.langs.python.oracles.contracts import ContractOracle, declares
 from whence.model.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from versions import blamed, judged, run_recorded
+from reference_versions import blamed, judged, run_recorded
 
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.fork_at_call import compare_states

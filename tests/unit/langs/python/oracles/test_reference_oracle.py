@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from versions import asked_of, blamed, judged, run_recorded
+from reference_versions import asked_of, blamed, judged, run_recorded
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from perturbed import check_form
-from shadowed import mark
+from marked_runs import mark
+from perturbation import check_form
 
 HEAD = """
 import collections, concurrent.futures, itertools, os, sys, types

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from shadowed import mark
+from marked_runs import mark
 
 from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import Criterion

@@ -8,7 +8,7 @@ it does without tags.
 from __future__ import annotations
 
 import pytest
-from perturbed import check_form
+from perturbation import check_form
 from same_calls import alone, with_tags
 
 HEAD = """

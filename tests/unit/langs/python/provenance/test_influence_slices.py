@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from perturbed import Mark, check
-from shadowed import CLEANED, mark
+from marked_runs import CLEANED, mark
+from perturbation import Mark, check
 
 from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import Criterion
@@ -267,7 +267,7 @@ def test_making_calls_go_wrong_shows_a_slice_without_what_kept_something_out(
     function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert check(KEPT_OUT, Mark((("main", 0),), ())).violations == ()
-    monkeypatch.setattr("perturbed.influencing_calls", _without_decisions)
+    monkeypatch.setattr("perturbation.influencing_calls", _without_decisions)
     found = check(KEPT_OUT, Mark((("main", 0),), ()))
     assert any(each.startswith(f"{function} ") for each in found.violations), found
 

@@ -13,8 +13,8 @@ import textwrap
 import warnings
 
 import pytest
-from perturbed import check_form
-from shadowed import mark
+from marked_runs import mark
+from perturbation import check_form
 
 from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH

@@ -8,7 +8,7 @@ out again. The call of `source` must be in the widest slice of what comes out.
 from __future__ import annotations
 
 import pytest
-from shadowed import mark
+from marked_runs import mark
 
 HEAD = """
 import argparse, array, asyncio, bisect, collections, concurrent.futures, configparser, contextlib

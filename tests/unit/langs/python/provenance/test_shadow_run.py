@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shadowed import steps
+from marked_runs import steps
 
 from whence.langs.python.debuggee.order import TargetCall
 from whence.langs.python.provenance.shadow_run import Request

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from shadowed import mark
+from marked_runs import mark
 
 CASES = {
     "an attribute of an element": (

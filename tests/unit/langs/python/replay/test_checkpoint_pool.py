@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from worldly_programs import PROGRAMS, World
+from journal_programs import PROGRAMS, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from worldly_programs import PROGRAMS, USE, Program, World
+from journal_programs import PROGRAMS, USE, Program, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError

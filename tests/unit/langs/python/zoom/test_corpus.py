@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import bug_corpus
 import pytest
-import twins
-from twins import Bug
-from zoomed import recorded
+from bug_corpus import Bug
+from zoom_runs import recorded
 
 from whence.langs.python.source.code_locations import first_line, functions
 from whence.langs.python.zoom.function_body import CannotZoom, find_body
@@ -24,10 +24,10 @@ from whence.langs.python.zoom.step_recorder import StepRecorder, ZoomRequest
 from whence.langs.python.zoom.step_tree import ZoomedCall
 from whence.langs.python.zoom.step_variables import StepVariables
 
-BUGS = [bug for bug in twins.corpus() if bug.can_run and "numpy" not in bug.name]
+BUGS = [bug for bug in bug_corpus.corpus() if bug.can_run and "numpy" not in bug.name]
 
 
-@pytest.mark.parametrize("bug", twins.spread(BUGS, 9))
+@pytest.mark.parametrize("bug", bug_corpus.spread(BUGS, 9))
 def test_a_program_does_the_same_when_one_of_its_functions_tells(
     bug: Bug, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from itertools import islice
 from textwrap import dedent
 
+import bug_corpus
 import pytest
-import twins
-from twins import Bug
+from bug_corpus import Bug
 from zoom_corpus import CHANGED, TWINS, found_line, last_wrong
 from zoom_programs import NTH, PROGRAMS, twins_of
-from zoomed import Intended, follow, session
+from zoom_runs import Intended, follow, session
 
 from whence.langs.python.zoom.step_provenance import StepProvenance
 from whence.model.call import Call, Mark, MarkedPart, find_mark, roots
@@ -257,7 +257,7 @@ def test_with_marks_the_statement_that_was_changed_is_found_too(name: str) -> No
         assert found_line(intended.tree, outcome) == changed
 
 
-@pytest.mark.parametrize("bug", twins.spread(TWINS, 7))
+@pytest.mark.parametrize("bug", bug_corpus.spread(TWINS, 7))
 def test_with_marks_the_statement_in_which_twins_of_the_corpus_differ_is_found(
     bug: Bug, monkeypatch: pytest.MonkeyPatch
 ) -> None:

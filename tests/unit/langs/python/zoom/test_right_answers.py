@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import sys
 
+import bug_corpus
 import pytest
-import twins
-from twins import Bug
+from bug_corpus import Bug
 from zoom_corpus import CHANGED, TWINS, found_line, last_wrong
 from zoom_programs import NTH, PROGRAMS, twins_of
-from zoomed import Intended, follow
+from zoom_runs import Intended, follow
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -31,7 +31,7 @@ def test_the_statement_that_was_changed_is_found_by_every_way_to_search(name: st
     assert asked["auto"] <= 12, asked
 
 
-@pytest.mark.parametrize("bug", twins.spread(TWINS, 7))
+@pytest.mark.parametrize("bug", bug_corpus.spread(TWINS, 7))
 def test_the_statement_in_which_twins_of_the_corpus_differ_is_found(
     bug: Bug, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from zoomed import follow
+from zoom_runs import follow
 
 from whence.langs.python.zoom.segments import SegmentKind
 from whence.langs.python.zoom.step_log import StepLog

@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from shadowed import CLEANED
-from tag_twins import left_by_both
+from marked_runs import CLEANED
+from tag_dump import dump_both
 
 from whence.langs.python.provenance.rewriter.rewriting_importer import Modules, run_source
 from whence.langs.python.provenance.runtime import native_tagging
@@ -206,7 +206,7 @@ FORMS = _forms()
 def test_both_twins_leave_the_same_tags(name: str, twin: str) -> None:
     if twin == "python" or not native_tagging.HAS_NATIVE:
         pytest.skip("both twins run at once")
-    native, python = left_by_both(FORMS.get(name) or textwrap.dedent(PROGRAMS[name]))
+    native, python = dump_both(FORMS.get(name) or textwrap.dedent(PROGRAMS[name]))
     for ours, theirs in zip(native, python, strict=False):
         assert ours == theirs
     assert len(native) == len(python)

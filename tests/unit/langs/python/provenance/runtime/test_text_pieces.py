@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shadowed import mark
+from marked_runs import mark
 
 from whence.langs.python.provenance.marked_parts import criterion
 from whence.langs.python.provenance.rewriter.rewriting_importer import run_source

@@ -1,7 +1,7 @@
-"""Calls that are gone into in this process, and answers to what is asked about them.
+"""Zooms into calls in this process, and answers the questions about their steps.
 
-The answers are those of somebody who knows what the function should do: each piece of the repaired
-text is run from the state that the buggy one was in, and what it comes to is what was intended.
+The answers come from the repaired function: each piece of its text runs from the state in which the
+buggy one was, and its result is the intended one.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ Scope = dict[str, Any]
 
 
 class Copying(StepRecorder):
-    """Also keeps copies of the variables, to start from them again."""
+    """Also copies the variables at each event, to start from them again."""
 
     def __init__(
-        self, wish: ZoomRequest, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
+        self, request: ZoomRequest, here: Callable[[], int], ended: Callable[[dict[str, Any]], None]
     ):
-        super().__init__(wish, here, lambda: 0, ended)
+        super().__init__(request, here, lambda: 0, ended)
         self.kept: dict[int, Scope] = {}
 
     def _log_event(self, kind: str, number: int, value: int | None, frame: FrameType) -> None:

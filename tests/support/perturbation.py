@@ -1,9 +1,8 @@
-"""Whether calls outside a slice matter: they are made to go wrong, and the marked part compared.
+"""Checks slices: makes calls outside a slice go wrong, and compares the marked part.
 
-A call goes wrong in three ways: it returns or yields something else, or something that counts as
-false where what it gave counts as true, or it changes all that it can reach. Calls whose result is
-mostly tested, not used (booleans, None, numbers), come first: what they keep out of a value leaves
-no other trace.
+A call goes wrong in three ways: it returns or yields another value, or a false one instead of a
+true one, or it changes everything that it can reach. Calls that return booleans, None or numbers
+come first: conditions are mostly influenced by them, and leave no other trace.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from shadowed import Marked
+from marked_runs import Marked
 
 from whence.langs.python.provenance.influence_slices import influencing_calls
 from whence.langs.python.provenance.marked_parts import NoSuchPart, Step, criterion
@@ -33,11 +32,11 @@ _DEPTH = 4
 
 
 class _Endless(BaseException):
-    """A run that a changed value sent astray."""
+    """The run made too many calls after a value was changed."""
 
 
 Address = tuple[tuple[str, int], ...]
-"""For each call from the run down: its name, and the how manieth of that name its caller made."""
+"""For each call from the top down: its name, and its index among such calls of its caller."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Mark:
 
 
 def address(activation: Activation) -> Address:
-    """How a call is known in another run, where others may have made more calls or fewer."""
+    """Identifies a call in another run, in which other calls may make more or fewer calls."""
     parent = activation.parent
     if parent is None:
         return ()
@@ -58,7 +57,7 @@ def address(activation: Activation) -> Address:
 
 
 def other(value: Any) -> Any:
-    """A value of the same kind that is not the same."""
+    """A different value of the same type."""
     kind = type(value)
     if kind is bool:
         return not value
@@ -80,7 +79,7 @@ def other(value: Any) -> Any:
 
 
 def emptied(value: Any) -> Any:
-    """A value of the same kind that counts as false, or None."""
+    """A false value of the same type, or None."""
     return type(value)() if type(value) in {int, float, str, list, tuple, dict} else None
 
 
@@ -117,7 +116,7 @@ def change_heap(activation: Activation) -> None:
 
 
 def shown(value: Any, depth: int = 0) -> Any:
-    """What a value is, without running its code."""
+    """A value as text, without running its code."""
     if depth > _DEPTH:
         return "…"
     if type(value) in {list, tuple}:
@@ -253,7 +252,7 @@ def _paths(value: Any, depth: int) -> list[tuple[Step, ...]]:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a mark fared: which calls outside its slice changed it, and how many were tried."""
+    """The calls outside the slice of a mark that changed its part, and how many were tried."""
 
     violations: tuple[str, ...]
     tried: int
@@ -288,7 +287,7 @@ def check(source: str, mark: Mark, width: int = 3, most: int = 40) -> Checked:
             again = _Run(mark, number, how, limit=20 * total + 1000)
             again.run(source)
             if again.found is None:
-                continue  # it never came to the mark
+                continue  # the marked call was not reached
             after = again.shown
             if after != before:
                 wrong.append(f"{names[number]} {number} ({how}): {before} became {after}")

@@ -1,4 +1,4 @@
-"""Programs that are run with tags in this process, and marks on their calls."""
+"""Runs programs with tags in this process, with a mark on one of their calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main():
     return r
 main()
 """
-"""A call of `clean` should have changed an object, and did not."""
+"""A program in which `clean` should change an object and does not."""
 
 
 def steps(text: str) -> tuple[Step, ...]:
@@ -34,23 +34,23 @@ def steps(text: str) -> tuple[Step, ...]:
     import ast
 
     node = ast.parse("x" + text, mode="eval").body
-    found: list[Step] = []
+    path: list[Step] = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
-            found.append(("attribute", node.attr))
+            path.append(("attribute", node.attr))
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             bounds = (node.slice.lower, node.slice.upper)
-            found.append(("text", tuple(ast.literal_eval(each) for each in bounds if each)))
+            path.append(("text", tuple(ast.literal_eval(each) for each in bounds if each)))
         else:
             assert isinstance(node, ast.Subscript)
-            found.append(("item", ast.literal_eval(node.slice)))
+            path.append(("item", ast.literal_eval(node.slice)))
         node = node.value
-    return tuple(reversed(found))
+    return tuple(reversed(path))
 
 
 @dataclass
 class Marked:
-    """A mark on the `count`th call of a function, and what is known of it."""
+    """A mark on the `count`th call of a function, its criterion and origin."""
 
     function: str
     path: str
@@ -90,9 +90,9 @@ class Marked:
 
 def mark(source: str, function: str, path: str, argument: str = "", count: int = 1) -> Marked:
     """Run a program with a mark on one of its calls."""
-    made = Marked(function, path, argument, count)
+    marked = Marked(function, path, argument, count)
     run_source(
-        textwrap.dedent(source).lstrip("\n"), "program.py", on_enter=made.on_enter,
-        on_leave=made.on_leave,
+        textwrap.dedent(source).lstrip("\n"), "program.py", on_enter=marked.on_enter,
+        on_leave=marked.on_leave,
     )  # fmt: skip
-    return made
+    return marked

@@ -1,6 +1,6 @@
-"""Runs a test suite with some modules rewritten whole: `python rewritten.py MODULE,… TEST…`.
+"""Runs a test suite with some modules rewritten: `python run_rewritten.py MODULE,… TEST…`.
 
-Every test begins with nothing known of earlier ones, so that memory stays within bounds.
+Tags are dropped before every test, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
 TOO_MANY = frozenset({"test_expandvars_large"})
-"""Tests that would take gigabytes: of more than a million calls everything is kept."""
+"""Tests that make over a million calls, whose tags would take gigabytes."""
 
 
 class Loader(unittest.TestLoader):
-    """Loads tests, but for those."""
+    """Loads all tests except `TOO_MANY`."""
 
     def getTestCaseNames(self, case: type[unittest.TestCase]) -> list[str]:  # noqa: N802
         return [each for each in super().getTestCaseNames(case) if each not in TOO_MANY]
@@ -41,13 +41,13 @@ def main() -> None:
                 RUN.reset()
             super().startTest(test)
 
-    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)  # type: ignore[arg-type]
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)  # type: ignore[arg-type]  # typeshed wants any stream
     program = unittest.main(
         module=None, argv=["unittest", *sys.argv[2:]], testRunner=runner, exit=False,
         testLoader=Loader(),
     )  # fmt: skip
     sys.stderr.flush()
-    # Generators that were left suspended would run on in an interpreter that is taken apart.
+    # Suspended generators would continue while the interpreter shuts down.
     os._exit(not program.result.wasSuccessful())
 
 

@@ -1,4 +1,4 @@
-"""All that a run with tags leaves behind, written down so that two runs can be compared."""
+"""Dumps all calls, tags and shadows of a shadow run as text, so that two runs can be compared."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from whence.langs.python.provenance.runtime.text_pieces import Text
 from whence.langs.python.provenance.tags import LOAD, SCALARS, WHOLE, Activation, GeneratorRun, Tag
 
 _ADDRESS = {LOAD: 5, WHOLE: 4}
-"""Where in a tag the address of an object stands."""
+"""The field of a tag that holds an address, by the tag's kind."""
 
 
-def left_by_both(source: str, file: str = "program.py") -> tuple[list[str], list[str]]:
-    """What a program leaves behind that is run with the twins in C, and with those in Python."""
+def dump_both(source: str, file: str = "program.py") -> tuple[list[str], list[str]]:
+    """The dumps of two runs of a program: with the native functions, and with those in Python."""
     from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 
     SWITCH.install()
     code = Modules(dual=False).code(source, file)
-    found = []
-    gc.freeze()  # what other tests have left is not looked through again and again
+    dumps = []
+    gc.freeze()  # the collector skips objects of other tests
     try:
-        left_behind(code)  # what the first run puts into caches of the library is there for both
+        dump_run(code)  # fills the caches of the library for both
         for is_native in (True, False):
             before = native_tagging.use_native(is_native)
             try:
-                found.append(left_behind(code))
+                dumps.append(dump_run(code))
             finally:
                 native_tagging.use_native(before)
     finally:
         gc.unfreeze()
-    return found[0], found[1]
+    return dumps[0], dumps[1]
 
 
-def left_behind(code: CodeType) -> list[str]:
-    """The calls and the tags of a run, each tag once, with other numbers for addresses."""
+def dump_run(code: CodeType) -> list[str]:
+    """The calls and tags of a run, each tag once, with addresses numbered in order."""
     for _ in range(2):
-        RUN.reset()  # what the run before has left suspended ends now, not in this one
+        RUN.reset()  # ends now what the run before left suspended
         gc.collect()
     namespace = run_source(code)
-    written = _Written()
+    dump = _Dump()
     for each in RUN.activations:
-        written.call(each)
+        dump.call(each)
     for shadow in list(RUN.shadows.values()):
-        written.note("shadow", written.address(shadow.address), *shadow.tags())
-    written.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
-    written.note(
+        dump.note("shadow", dump.address(shadow.address), *shadow.tags())
+    dump.note("variables", *(tag for each in RUN.modules.values() for tag in each.tags()))
+    dump.note(
         "run",
         RUN.time,
         RUN.number,
@@ -62,10 +62,10 @@ def left_behind(code: CodeType) -> list[str]:
         len(RUN.iteration_ends),
     )
     namespace.clear()
-    return written.lines
+    return dump.lines
 
 
-class _Written:
+class _Dump:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._numbers: dict[int, int] = {}
@@ -73,23 +73,21 @@ class _Written:
         self._kept: list[Any] = []
 
     def call(self, call: Activation) -> None:
-        """One call."""
         parent = call.parent.number if call.parent is not None else None
         self.note("call", call.number, call.name, parent, call.guarded, call.made, call.start,
                   call.end, call.control, call.arguments, call.result, call.failure, call.sent,
                   tuple(call.tests), tuple(tag for _, tag in call.yielded))  # fmt: skip
 
     def note(self, what: str, *fields: Any) -> None:
-        """A line about these."""
         self._tags(fields)
         self.lines.append(f"{what} {[self._field(each) for each in fields]}")
 
     def address(self, thing: int) -> str:
-        """An address, by a number of its own."""
+        """A stable number in place of an address."""
         return f"@{self._addresses.setdefault(thing, len(self._addresses))}"
 
     def _tags(self, fields: Any) -> None:
-        """The tags that something leads to, in a fixed order, without recursion."""
+        """Dumps all tags that these fields refer to, in a fixed order, without recursion."""
         pending = [iter(list(fields))]
         path: list[Any] = []
         while pending:

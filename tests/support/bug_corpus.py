@@ -1,7 +1,7 @@
-"""Buggy programs with their repaired twins: reading, recording, and what the twin would have done.
+"""Buggy programs and their repaired twins: reads, runs and records them, and answers by the twin.
 
-`tests/corpus/<bug>/` holds `buggy.py`, `repaired.py` and `bug.json`. The twins differ in one
-function, which is the one that has to be blamed.
+`tests/corpus/<bug>/` holds `buggy.py`, `repaired.py` and `bug.json`. The two versions
+differ in one function: the one to be blamed.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Bug:
     stdin: str = ""
     needs: tuple[str, ...] = ()
 
-    def source(self, twin: str) -> str:
-        return (self.folder / f"{twin}.py").read_text()
+    def source(self, version: str) -> str:
+        return (self.folder / f"{version}.py").read_text()
 
-    def program(self, twin: str) -> tuple[Path, list[str]]:
-        """The folder in which a twin is run, and its command."""
-        return self.folder, [f"{twin}.py", *self.argv]
+    def program(self, version: str) -> tuple[Path, list[str]]:
+        """The folder in which a version is run, and its command."""
+        return self.folder, [f"{version}.py", *self.argv]
 
     def write_combined(self, folder: Path) -> Path:
         """Put a program into a new folder whose function has both bodies; its script."""
@@ -80,29 +80,30 @@ def corpus() -> tuple[Bug, ...]:
     bugs = []
     for folder in sorted(CORPUS.iterdir()):
         if (folder / "bug.json").exists():
-            told = json.loads((folder / "bug.json").read_text())
+            fields = json.loads((folder / "bug.json").read_text())
             for name in ("also", "argv", "needs"):
-                told[name] = tuple(told.get(name, ()))
-            bugs.append(Bug(folder.name, folder, **told))
+                fields[name] = tuple(fields.get(name, ()))
+            bugs.append(Bug(folder.name, folder, **fields))
     return tuple(bugs)
 
 
 def spread(bugs: Sequence[Bug], step: int) -> list[Any]:
-    """All of them as parameters; only every so manieth is run every time."""
+    """All bugs as parameters; outside of soak runs only every `step`th one."""
     import pytest
 
     return [
-        pytest.param(bug, id=bug.name, marks=pytest.mark.soak if place % step else ())
-        for place, bug in enumerate(bugs)
+        pytest.param(bug, id=bug.name, marks=pytest.mark.soak if index % step else ())
+        for index, bug in enumerate(bugs)
     ]
 
 
-def run(bug: Bug, twin: str) -> tuple[int, str, str]:
-    """What the program prints and how it ends; of what it raised, the last line."""
-    folder, words = bug.program(twin)
+def run(bug: Bug, version: str) -> tuple[int, str, str]:
+    """Exit status, output, and the last line of standard error."""
+    folder, command = bug.program(version)
     done = subprocess.run(
-        [sys.executable, "-B", *words], cwd=folder, input=bug.stdin, capture_output=True, text=True,
-        timeout=60, check=False, errors="replace", env={**os.environ, "PYTHONHASHSEED": "0"},
+        [sys.executable, "-B", *command], cwd=folder, input=bug.stdin, capture_output=True,
+        text=True, timeout=60, check=False, errors="replace",
+        env={**os.environ, "PYTHONHASHSEED": "0"},
     )  # fmt: skip
     return done.returncode, done.stdout, (done.stderr.strip().splitlines() or [""])[-1]
 
@@ -110,19 +111,19 @@ def run(bug: Bug, twin: str) -> tuple[int, str, str]:
 # --- recording -----------------------------------------------------------------------------------
 
 
-def record(bug: Bug, twin: str, output: Path, *, whole: bool) -> ColumnTree:
+def record(bug: Bug, version: str, output: Path, *, whole: bool) -> ColumnTree:
     """The tree of a run, its values whole or as `whence record` bounds them."""
-    return record_program(*bug.program(twin), output, bug.stdin, whole)
+    return record_program(*bug.program(version), output, bug.stdin, whole)
 
 
 def record_program(
-    folder: Path, words: Sequence[str], output: Path, stdin: str, whole: bool
+    folder: Path, command: Sequence[str], output: Path, stdin: str, whole: bool
 ) -> ColumnTree:
-    """The tree of a program that is run in a folder. What it read is kept beside the recording."""
+    """The tree of a program that is run in a folder. Its input is stored beside the recording."""
     output.with_name(output.name + ".stdin").write_text(stdin)
     options = ["--whole-values"] if whole else []
     seeded = {**environment(), "PYTHONHASHSEED": "0"}
-    record_repeatably(output, [*options, *words], folder, environment=seeded, stdin=stdin)
+    record_repeatably(output, [*options, *command], folder, environment=seeded, stdin=stdin)
     return open_trace(output)
 
 
@@ -146,7 +147,7 @@ def changed(buggy: str, repaired: str) -> list[str]:
     ours, theirs = (list(functions(ast.parse(text))) for text in (buggy, repaired))
     names = [name for name, _ in ours]
     if names != [name for name, _ in theirs]:
-        raise ValueError("the twins do not have the same functions")
+        raise ValueError("the versions do not have the same functions")
     return [
         name
         for (name, one), (_, other) in zip(ours, theirs, strict=True)
@@ -165,17 +166,17 @@ def combined(buggy: str, repaired: str, function: str) -> str:
             switch.orelse = ours.body
             ours.body = [switch]
             return ast.unparse(ast.fix_missing_locations(tree))
-    raise ValueError(f"the twins do not differ in {function}")
+    raise ValueError(f"the versions do not differ in {function}")
 
 
 def _defaults(ours: Any, theirs: Any) -> list[Any]:
-    """Has a default that differs replaced at the call; what the repaired body begins with."""
+    """Replaces defaults that differ; returns what the repaired body starts with."""
     begin: list[Any] = []
     mine, other = ours.args, theirs.args
-    names = [each.arg for each in (*mine.posonlyargs, *mine.args)]
-    if names != [each.arg for each in (*other.posonlyargs, *other.args)]:
+    names = [parameter.arg for parameter in (*mine.posonlyargs, *mine.args)]
+    if names != [parameter.arg for parameter in (*other.posonlyargs, *other.args)]:
         if len(mine.defaults) == len(other.defaults):
-            raise ValueError("the twins do not take the same arguments")
+            raise ValueError("the versions do not take the same arguments")
         return []
     for name, number in zip(names[::-1], range(1, len(mine.defaults) + 1), strict=False):
         one, two = mine.defaults[-number], other.defaults[-number]
@@ -191,14 +192,14 @@ def _defaults(ours: Any, theirs: Any) -> list[Any]:
 
 
 class Refused(Exception):
-    """It is not known what the twin would have done."""
+    """What the twin would have done is unknown."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Who knows the repaired program by heart, and marks the parts that are wrong.
+    """Answers like somebody who knows the repaired program, and marks the wrong parts.
 
-    Of a call that was given what it should never get, that is said, and which part it is.
+    Calls in `misled` are inadmissible: they received input that they should never get.
     """
 
     verdicts: dict[int, Verdict]
@@ -216,11 +217,11 @@ def person(bug: Bug, tree: ColumnTree) -> Person:
     return Person(*intended(bug, tree), misled(bug, tree))
 
 
-def seen_first(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
-    """What is said first by one who knows what the program should print, or that it should not end
-    with an exception: the letters, line or exception that are wrong."""
+def symptom_answers(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
+    """The first answers of somebody who knows the right output: they name the symptom, which is a
+    wrong line or the letters in it, or the exception."""
     top = Answer(tree.id(0), Verdict.WRONG, by="symptom")
-    (status, ours, _), (_, theirs, _) = (run(bug, twin) for twin in ("buggy", "repaired"))
+    (status, ours, _), (_, theirs, _) = (run(bug, version) for version in ("buggy", "repaired"))
     lines, right = ours.splitlines(), theirs.splitlines()
     wrong = [n for n, line in enumerate(lines) if line not in right[n : n + 1]]
     if wrong:
@@ -237,46 +238,47 @@ def seen_first(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
 
 
 def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
-    """For each call of a recording by its id, whether the repaired program would do the same."""
+    """The verdict on each call, by id: right if the repaired program would do the same."""
     return intended(bug, tree)[0]
 
 
 def intended(
     bug: Bug, tree: ColumnTree
 ) -> tuple[dict[int, Verdict], dict[int, tuple[MarkedPart, ...]]]:
-    """The same, and of wrong calls the parts of what came of them that are wrong.
+    """The verdicts, and the wrong parts of the outcome and effects of wrong calls.
 
-    A call below which the faulty function never ran is right without being tried.
+    A call below which the faulty function never ran is right without a run.
     """
     columns = tree.columns
     names, starts = _starts(tree)
     faulty = np.array([name == bug.function for name in names])
     wanted = [at for at in range(1, len(columns)) if bool(faulty[at : int(columns.end[at])].any())]
-    found = _told(bug, [(*starts[at], at) for at in wanted])
+    result = _run_intention(bug, [(*starts[at], at) for at in wanted])
     counts = Counter(names[1:])
-    if found["counts"] != counts:
-        raise Refused(f"not the calls that were recorded: {found['counts']} for {dict(counts)}")
-    known = {tree.id(at): Verdict.RIGHT for at in range(len(columns))}
-    known[tree.id(0)] = Verdict.WRONG
+    if result["counts"] != counts:
+        raise Refused(f"not the calls that were recorded: {result['counts']} for {dict(counts)}")
+    by_id = {tree.id(at): Verdict.RIGHT for at in range(len(columns))}
+    by_id[tree.id(0)] = Verdict.WRONG
     for at in wanted:
-        answer = found["verdicts"].get(str(at))
-        known[tree.id(at)] = Verdict(answer) if answer else Verdict.UNKNOWN
+        answer = result["verdicts"].get(str(at))
+        by_id[tree.id(at)] = Verdict(answer) if answer else Verdict.UNKNOWN
     wrong = {
         tree.id(int(at)): tuple(_marks(tree, int(at), paths, input_side=False))
-        for at, paths in found["wrong"].items()
+        for at, paths in result["wrong"].items()
     }
-    return known, wrong
+    return by_id, wrong
 
 
 def misled(bug: Bug, tree: ColumnTree) -> dict[int, tuple[MarkedPart, ...]]:
-    """The calls that were given what the repaired program never gives their function, with the
-    parts of it that are not as they are in the call that stands in their place there.
+    """The calls with input that the repaired program never passes to their function, with the parts
+    that differ from the corresponding call of the repaired program.
 
-    If none stands there, they are compared with the call that differs least. A person who knows
-    the right values sees both.
+    Without a corresponding call, the most similar one is taken.
     """
     names, starts = _starts(tree)
-    ours, theirs = (_told(bug, [], repaired=repaired)["given"] for repaired in (False, True))
+    ours, theirs = (
+        _run_intention(bug, [], repaired=repaired)["given"] for repaired in (False, True)
+    )
     right: dict[str, list[dict[str, str]]] = {}
     in_place: dict[str, dict[str, str]] = {}
     for name, place, inputs in theirs:
@@ -285,24 +287,24 @@ def misled(bug: Bug, tree: ColumnTree) -> dict[int, tuple[MarkedPart, ...]]:
     begun: dict[str, list[tuple[str, dict[str, str]]]] = {}
     for name, place, inputs in ours:
         begun.setdefault(name, []).append((place, inputs))
-    if {name: len(each) for name, each in begun.items()} != Counter(names[1:]):
+    if {name: len(calls) for name, calls in begun.items()} != Counter(names[1:]):
         raise Refused("not the calls that were recorded")
-    found: dict[int, tuple[MarkedPart, ...]] = {}
+    misled_calls: dict[int, tuple[MarkedPart, ...]] = {}
     for at, (name, start) in starts.items():
         place, inputs = begun[name][start]
-        known = right.get(name, [])
-        if inputs in known or not known:
+        right_inputs = right.get(name, [])
+        if inputs in right_inputs or not right_inputs:
             continue
         instead = in_place.get(place)
         if instead is None:
-            instead = min(known, key=lambda each: len(each.items() ^ inputs.items()))
+            instead = min(right_inputs, key=lambda other: len(other.items() ^ inputs.items()))
         parts = _marks(tree, at, intention.wrong_parts(inputs, instead), input_side=True)
-        found[tree.id(at)] = tuple(parts)
-    return found
+        misled_calls[tree.id(at)] = tuple(parts)
+    return misled_calls
 
 
 def _starts(tree: ColumnTree) -> tuple[list[str], dict[int, tuple[str, int]]]:
-    """The function of each call, and the how manieth of its function it is by when it started."""
+    """The function of each call, and its index among the calls of that function, by start."""
     names = [tree.functions[int(number)].short() for number in tree.columns.function]
     counts: Counter[str] = Counter()
     starts: dict[int, tuple[str, int]] = {}
@@ -312,19 +314,19 @@ def _starts(tree: ColumnTree) -> tuple[list[str], dict[int, tuple[str, int]]]:
     return names, starts
 
 
-def _told(
+def _run_intention(
     bug: Bug, wanted: Sequence[tuple[str, int, int]], *, repaired: bool = False
 ) -> dict[str, Any]:
-    """What `intention` tells of a program, or of the repaired one."""
+    """The output of `intention.py` for the buggy program, or for the repaired one."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
         script = bug.write_combined(program)
         spec = Path(folder) / "spec.json"
-        told = {
+        request = {
             "folder": str(program), "script": str(script), "argv": bug.argv,
             "stdin": bug.stdin, "wanted": wanted, "repaired": repaired,
         }  # fmt: skip
-        spec.write_text(json.dumps(told))
+        spec.write_text(json.dumps(request))
         done = subprocess.run(
             [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
             capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
@@ -332,9 +334,9 @@ def _told(
         )  # fmt: skip
     if done.returncode:
         raise Refused(done.stderr)
-    found = json.loads(done.stdout)
-    assert isinstance(found, dict)
-    return found
+    result = json.loads(done.stdout)
+    assert isinstance(result, dict)
+    return result
 
 
 def _marks(

@@ -1,7 +1,7 @@
-"""Programs that depend on the world in all the ways that are known, each recorded with a journal.
+"""Programs that depend on the outside world in all known ways, each recorded with a journal.
 
-Each is a program, what is put before it and changed after it was recorded, and `refused`: a piece
-of the reason for which it is not run again as it was; None if it is.
+A `Program` has the files that exist before it is recorded, those that change afterwards, and
+`refused`: part of the reason why a re-run diverges, or None if it does not.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Program:
     source: str
     refused: str | None = None
     if_refused: str = ""
-    """It may run again as it did, or be refused for this reason."""
+    """A re-run may also diverge for this reason."""
     stdin: str = ""
     files: dict[str, str] = field(default_factory=dict)
     after: dict[str, str | None] = field(default_factory=dict)
-    """What is put into files once it was recorded; None: the file is removed."""
+    """What files contain after the recording; None removes the file."""
     variables: dict[str, str] = field(default_factory=dict)
     alone: bool = False
-    """It ends the process in its own way, or reads its input."""
+    """It ends the process itself, or reads standard input."""
 
     @property
     def joins(self) -> bool:
@@ -42,7 +42,7 @@ class Program:
 
 
 class World:
-    """A home with a program in it that was recorded, and the recording elsewhere."""
+    """A home folder with a recorded program, and the recording elsewhere."""
 
     def __init__(self, folder: Path, program: Program, *options: str):
         self.home, self.recording = folder / "home", folder / "kept" / "run.whence"
