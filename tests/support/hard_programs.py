@@ -345,8 +345,7 @@ PROGRAMS = {
         _FAULT_IN_A_CHILD,
         "2", "1", "parent", (),
         full="returned: 3",
-        not_known="it comes to something else there, though no code that ran in it is known to "
-        "differ",
+        not_known="its outcome differs there, though no code that ran in it is known to differ",
         doubt="the program started other processes, and what they did was not recorded "
         "(--children records those of Python)",
     ),

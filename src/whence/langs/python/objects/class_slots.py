@@ -27,8 +27,8 @@ stays its own."""
 
 def layout(cls: type) -> tuple[type, Slots]:
     """The C class that a class extends, and the slots that class statements added."""
-    known = _layouts.get(id(cls))
-    if known is None:
+    entry = _layouts.get(id(cls))
+    if entry is None:
         order = class_order(cls)
         slots = [
             (name, member)
@@ -38,8 +38,8 @@ def layout(cls: type) -> tuple[type, Slots]:
             if isinstance(member, types.MemberDescriptorType)
         ]
         c_class = next(base for base in order if not _is_of_python(base))
-        known = _layouts[id(cls)] = (cls, c_class, slots)
-    return known[1:]
+        entry = _layouts[id(cls)] = (cls, c_class, slots)
+    return entry[1:]
 
 
 def is_changeable(cls: type) -> bool:

@@ -38,8 +38,8 @@ _ITERATORS = tuple(
 
 def _pickled_iterators() -> list[Any]:
     """The iterators of itertools that can be pickled: up to 3.13 all of them."""
-    types_of_module = [each for each in vars(itertools).values() if isinstance(each, type)]
-    return [each for each in types_of_module if "__reduce__" in vars(each)]
+    classes = [value for value in vars(itertools).values() if isinstance(value, type)]
+    return [cls for cls in classes if "__reduce__" in vars(cls)]
 
 
 _TABLE: dict[Any, ObjectKind] = {

@@ -60,7 +60,7 @@ class ObjectDescriber:
     def __init__(self, modules: Iterable[str], code_match: CodeMatch) -> None:
         self._modules = frozenset(modules)
         self._code_match = code_match
-        # Pickling iterators of itertools is deprecated, which concerns nobody here.
+        # `__reduce__` of itertools iterators is deprecated, and warns.
         warnings.simplefilter("ignore")
 
     def describe(self, value: ProgramObject) -> Description:

@@ -98,7 +98,7 @@ class ObjectKind:
 
 
 def describe_by_reading(kind: ObjectKind, value: ProgramObject) -> Description:
-    """What a digest sees of an object whose kind does not say it in another way."""
+    """What a digest sees of an object, unless its kind defines something else."""
     label, parts = kind.read(value)
     text = f"{kind.name} {full_name(type(value))} {label} {len(parts)}"
     return Description(text, parts, True, kind.is_shared, kind.is_unordered)

@@ -20,7 +20,7 @@ _DEEPEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """Nobody here knows what is meant."""
+    """An annotation that is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,10 @@ class _Fitting:
             return None
         whole = True
         if isinstance(recipe, r.SharedRecipe):
-            found = self._find(recipe.label)
-            if found is None or isinstance(found, r.SharedRecipe):
+            target = self._find(recipe.label)
+            if target is None or isinstance(target, r.SharedRecipe):
                 return None
-            recipe = found
+            recipe = target
         if isinstance(recipe, TypeOnlyRecipe):
             recipe, whole = recipe.sample, False
         if isinstance(recipe, r.UnknownRecipe | r.UnboundRecipe):
@@ -239,7 +239,7 @@ class _Fitting:
 
 
 def recipe_or(recipe: r.Recipe, whole: bool) -> r.Recipe:
-    """The recipe, as partly known if not all of it is."""
+    """The recipe, or only its type unless it is whole."""
     return recipe if whole else TypeOnlyRecipe("", None, recipe)
 
 
@@ -305,7 +305,7 @@ def _is_one_of(recipe: r.Recipe, whole: bool, values: tuple[object, ...]) -> boo
         return False
     kinds = {type(value) for value in values}
     if type(recipe.value) not in kinds:
-        # True and 1 are equal: who writes one may have meant the other.
+        # True and 1 are equal: one may be written for the other.
         return None if any(value == recipe.value for value in values) else False
     if not whole:
         return None

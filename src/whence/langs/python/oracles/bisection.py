@@ -118,10 +118,10 @@ class Bisection:
         if not now.failed:
             self._expect(good, bad, now)
         self._tried[history[0]] = False
-        place = history.index(good) if good else self._look_back(history)
-        if self._good(history[place]) is not True:
-            raise WhenceError(f"{history[place][:12]} is not good: the command fails there too")
-        return self._halve(history, place)
+        index = history.index(good) if good else self._look_back(history)
+        if self._good(history[index]) is not True:
+            raise WhenceError(f"{history[index][:12]} is not good: the command fails there too")
+        return self._halve(history, index)
 
     def _expect(self, good: str | None, bad: str, now: CommandResult) -> None:
         """The exit status does not show the failure: what prints the same as `good` is good."""
@@ -150,18 +150,18 @@ class Bisection:
         bad = 0
         untried: set[int] = set()
         while True:
-            left = [place for place in range(bad + 1, good) if place not in untried]
+            left = [index for index in range(bad + 1, good) if index not in untried]
             if not left:
-                between = tuple(history[place] for place in range(bad + 1, good))
+                between = tuple(history[bad + 1 : good])
                 return BisectionResult(history[good], history[bad], between)
-            place = left[len(left) // 2]
-            verdict = self._good(history[place])
+            middle = left[len(left) // 2]
+            verdict = self._good(history[middle])
             if verdict is None:
-                untried.add(place)
+                untried.add(middle)
             elif verdict:
-                good = place
+                good = middle
             else:
-                bad = place
+                bad = middle
 
     def _good(self, revision: str) -> bool | None:
         if revision not in self._tried:
@@ -173,8 +173,8 @@ class Bisection:
             else:
                 verdict = not result.failed
             self._tried[revision] = verdict
-            words = {True: "good", False: "bad", None: "cannot be tried"}[verdict]
-            self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {words}")
+            label = {True: "good", False: "bad", None: "cannot be tried"}[verdict]
+            self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {label}")
         return self._tried[revision]
 
     def _run(self, revision: str) -> CommandResult | None:

@@ -74,7 +74,7 @@ def _git(folder: str, *words: str) -> bytes:
             ["git", "-C", folder, *words], capture_output=True, check=True, stdin=subprocess.DEVNULL
         )
     except FileNotFoundError:
-        raise WhenceError("git is not installed, so there are no revisions to be had") from None
+        raise WhenceError("git is not installed, so there are no revisions") from None
     except subprocess.CalledProcessError as problem:
         said = problem.stderr.decode("utf-8", "replace").strip().splitlines()
         raise WhenceError(f"git {words[0]}: {said[-1] if said else 'failed'}") from None

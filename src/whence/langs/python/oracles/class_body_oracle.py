@@ -1,7 +1,7 @@
-"""Class bodies as an oracle: one that only defines methods works nothing out, so it went right.
+"""The oracle of class bodies: one that only defines methods computes nothing, so it is right.
 
-Asked after all others: whoever knows of a method that is missing shall be heard. Not asked where
-there is a reference version, which may have one.
+It is asked after all others, because another oracle may know that a method is missing. It is not
+asked if there is a reference version, which may have such a method.
 """
 
 from __future__ import annotations

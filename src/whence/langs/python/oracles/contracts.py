@@ -201,7 +201,7 @@ class ContractOracle:
 
 
 def equation_at_or_none(tree: ColumnTree, position: int) -> CallEquation | None:
-    """A call with all that it called, if all of it was recorded."""
+    """A call with all calls below it, if all were recorded."""
     if position >= len(tree.columns):
         return None
     try:
@@ -215,11 +215,11 @@ def _encode(recipes: Iterable[tuple[str, Recipe]]) -> NamedRecipes:
 
 
 def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) -> bool:
-    """Whether what was made is what was recorded: what was given, and what came of it."""
-    made = list(probe.arguments.values())
+    """Whether the rebuilt values, inputs first, then results, equal the recorded ones."""
+    rebuilt = list(probe.arguments.values())
     arguments = list(before)
-    first = compare_all(arguments, made[: len(arguments)])
-    second = compare_all(list(after), made[len(arguments) :])
+    first = compare_all(arguments, rebuilt[: len(arguments)])
+    second = compare_all(list(after), rebuilt[len(arguments) :])
     return first.match is Match.SAME and second.match is Match.SAME
 
 

@@ -37,17 +37,17 @@ class AssertReader:
         if outcome.value is None or outcome.value.text != "AssertionError":
             return None
         function = self._function(absolute(where.file), call)
-        found = function and _assert_at(function, where.line, where.column)
-        if not function or not found:
+        failed = function and _assert_at(function, where.line, where.column)
+        if not function or not failed:
             return None
-        first, last = found.lineno, found.end_lineno or found.lineno
+        first, last = failed.lineno, failed.end_lineno or failed.lineno
         for callee in callees:
             site = callee.site
             raised = callee.outcome.kind is OutcomeKind.RAISED
             if raised and site and site.line and first <= site.line <= last:
                 return None
-        verdict = _verdict(function, found)
-        return verdict and (verdict, f"assert {ast.unparse(found.test)}")
+        verdict = _verdict(function, failed)
+        return verdict and (verdict, f"assert {ast.unparse(failed.test)}")
 
     def _function(self, file: str, call: Call) -> _Function | None:
         if file not in self._trees:
@@ -55,20 +55,20 @@ class AssertReader:
                 self._trees[file] = ast.parse(Path(file).read_bytes())
             except (OSError, SyntaxError, ValueError, RecursionError):
                 self._trees[file] = None
-        tree, place = self._trees[file], call.function.location
-        if tree is None or place is None:
+        tree, location = self._trees[file], call.function.location
+        if tree is None or location is None:
             return None
         name = call.function.qualname.rpartition(".")[2]
         for node in ast.walk(tree):
             if isinstance(node, _Function) and node.name == name:
                 lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
-                if place.line in lines:
+                if location.line in lines:
                     return node
         return None
 
 
 def _assert_at(function: _Function, line: int, column: int | None) -> ast.Assert | None:
-    """The innermost `assert` of a function, not of those in it, at a place."""
+    """The `assert` at a location of a function, which is not in a nested function."""
     for node in _own(function):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or line):
             same_line = node.lineno == line == node.end_lineno
@@ -78,18 +78,18 @@ def _assert_at(function: _Function, line: int, column: int | None) -> ast.Assert
 
 
 def _own(function: ast.AST) -> list[ast.AST]:
-    found: list[ast.AST] = []
-    left = list(ast.iter_child_nodes(function))
-    while left:
-        node = left.pop()
+    own: list[ast.AST] = []
+    pending = list(ast.iter_child_nodes(function))
+    while pending:
+        node = pending.pop()
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            found.append(node)
-            left += ast.iter_child_nodes(node)
-    return found
+            own.append(node)
+            pending += ast.iter_child_nodes(node)
+    return own
 
 
-def _verdict(function: _Function, found: ast.Assert) -> Verdict | None:
-    names = {node.id for node in ast.walk(found.test) if isinstance(node, ast.Name)}
+def _verdict(function: _Function, failed: ast.Assert) -> Verdict | None:
+    names = {node.id for node in ast.walk(failed.test) if isinstance(node, ast.Name)}
     arguments = function.args
     parameters = {
         argument.arg
@@ -104,7 +104,7 @@ def _verdict(function: _Function, found: ast.Assert) -> Verdict | None:
         for node in _own(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    if _is_at_head(function, found):
+    if _is_at_head(function, failed):
         others = named - parameters
         # Besides its parameters it may name classes and constants, which do not vary.
         constant = all(name[:1].isupper() for name in others)
@@ -113,9 +113,9 @@ def _verdict(function: _Function, found: ast.Assert) -> Verdict | None:
     return Verdict.WRONG if named & worked_out else None
 
 
-def _is_at_head(function: _Function, found: ast.Assert) -> bool:
+def _is_at_head(function: _Function, failed: ast.Assert) -> bool:
     for statement in function.body:
-        if statement is found:
+        if statement is failed:
             return True
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not is_text and not isinstance(statement, ast.Assert):

@@ -57,8 +57,8 @@ class ReferenceVersion:
             return self.script
         if self.script is not None or not self._stands_in_for(own):
             return own
-        found = os.path.join(self.folder, os.path.relpath(own, self.anchor))
-        return found if os.path.exists(found) else None
+        path = os.path.join(self.folder, os.path.relpath(own, self.anchor))
+        return path if os.path.exists(path) else None
 
     def place(self, folder: str) -> str:
         """The folder that stands in for one of the program's."""
@@ -95,10 +95,10 @@ class VersionPair:
     @cached_property
     def kind(self) -> str:
         """How the program was started: `script`, `-m`, `-c`, or nothing if that is not known."""
-        words = self._header.command
-        if not words or words[0].startswith("--"):
+        command = self._header.command
+        if not command or command[0].startswith("--"):
             return ""
-        return words[0] if words[0] in ("-m", "-c") else "script"
+        return command[0] if command[0] in ("-m", "-c") else "script"
 
     @cached_property
     def main(self) -> str:
@@ -115,11 +115,11 @@ class VersionPair:
 
     def roots(self) -> list[str]:
         """The folders that the program's modules are found in."""
-        found = []
+        folders = []
         for file, module in dict.fromkeys((code.file, code.module) for code in self._codes):
             if module != "__main__":
-                found += _root(self.absolute(file), module)
-        return list(dict.fromkeys(found))
+                folders += _root(self.absolute(file), module)
+        return list(dict.fromkeys(folders))
 
     def own(self) -> ProgramVersion:
         """How to start the program's own version."""
@@ -240,15 +240,15 @@ class VersionPair:
     @cached_property
     def _named_in_functions(self) -> frozenset[str]:
         """The names of variables and attributes that functions of the program use."""
-        found: set[str] = set()
+        names: set[str] = set()
         for file in self.files():
             try:
                 body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
             for code in all_code(body):
-                found.update(code.co_names if code.co_flags & _OPTIMIZED else ())
-        return frozenset(found)
+                names.update(code.co_names if code.co_flags & _OPTIMIZED else ())
+        return frozenset(names)
 
 
 def _without_label(statement: ast.stmt, used: frozenset[str]) -> None:

@@ -13,7 +13,7 @@ It tries four ways, each of which gives no verdict where it cannot be sure:
    inputs has the outcome that is expected here (`reference_runs.py`).
 
 Invariant: a call is called wrong only if a function that differs between the versions ran in it.
-Any other call with another outcome had an input that nobody saw.
+Any other call with another outcome had an input that was not recorded.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class ReferenceOracle:
         return list(called)
 
     def close(self) -> None:
-        """End what was started, and clear up."""
+        """End the workers and remove temporary folders."""
         self._fork_at_call.close()
         self._rebuilt_calls.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -254,19 +254,19 @@ class ReferenceOracle:
             shutil.rmtree(self.reference.folder, ignore_errors=True)
 
     def notes(self) -> list[str]:
-        """What a person should know of what the reference could not tell."""
-        found = []
+        """Notes for the user about calls that the reference could not judge."""
+        notes = []
         if self.kept:
             total = sum(self.kept.values())
             reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
-            found.append(f"reference: {total} calls could not be transferred: {reasons}")
+            notes.append(f"reference: {total} calls could not be transferred: {reasons}")
         for worker in self._rebuilt_calls.workers:
             if worker.problems and self.kept:
-                found.append(
+                notes.append(
                     f"reference: of {worker.version.name} not all could be loaded: "
                     + "; ".join(worker.problems[:3])
                 )
-        return found
+        return notes
 
     # --- the four ways --------------------------------------------------------------------------
 
@@ -277,11 +277,11 @@ class ReferenceOracle:
         if number == 0:
             return self._judge_run()
         codes = self._codes_below(position)
-        known = [self.versions.same(code) for code in codes]
+        sameness = [self.versions.same(code) for code in codes]
         recipes = RecipeSource(source)
         code = recipes.tables.code(recipes.code_of(number))
         whole = self._is_whole(position)
-        if all(known) and whole and self.versions.only_functions_differ:
+        if all(sameness) and whole and self.versions.only_functions_differ:
             return Verdict.RIGHT, "no code that ran in it differs"
         if code.module == "__main__" and code.qualname == "<module>":
             return self._judge_run()
@@ -300,9 +300,9 @@ class ReferenceOracle:
             raise
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
-        if False not in known:
+        if False not in sameness:
             raise NotKnownHere(
-                "it comes to something else there, though no code that ran in it is known to differ"
+                "its outcome differs there, though no code that ran in it is known to differ"
             )
         if how != IN_PLACE:
             self._doubt(position, code)
@@ -311,14 +311,14 @@ class ReferenceOracle:
     def _compare(
         self, position: int, source: TraceSource, number: int, call: CallRecipe
     ) -> tuple[Comparison, str]:
-        """How the call compares, by the first way that can tell; `NotKnownHere` if none can."""
-        ways: list[Callable[[], tuple[Comparison, str]]] = [
+        """How the call compares, by the first method that can tell; `NotKnownHere` if none can."""
+        methods: list[Callable[[], tuple[Comparison, str]]] = [
             lambda: (self._fork_at_call.compare(position, call), IN_PLACE),
             lambda: self._compare_transferred(position, source, number),
         ]
         unknown = []
-        for way in reversed(ways) if self._fork_at_call.is_slow else ways:
-            compared, how = way()
+        for method in reversed(methods) if self._fork_at_call.is_slow else methods:
+            compared, how = method()
             if compared.match is not Match.UNKNOWN:
                 return compared, how
             unknown.append(compared.why)
@@ -349,10 +349,10 @@ class ReferenceOracle:
                 self._judged[position] = self._judge(position)
             except NotKnownHere as problem:
                 self._judged[position] = problem
-        found = self._judged[position]
-        if isinstance(found, NotKnownHere):
-            raise found
-        return found
+        judged = self._judged[position]
+        if isinstance(judged, NotKnownHere):
+            raise judged
+        return judged
 
     def _is_blameless(self, position: int) -> bool:
         """Whether a call is right because neither its code nor a callee can be wrong."""
@@ -363,8 +363,8 @@ class ReferenceOracle:
         """Code that does not differ cannot be wrong if all that it called is right."""
         if self.versions.same(code) and self._callees_are_right(position):
             raise NeverKnown(
-                "it comes to something else there, though its code is the same and all that it "
-                "called is right"
+                "its outcome differs there, though its code is the same and all that it called is "
+                "right"
             )
 
     def _callees_are_right(self, position: int) -> bool:
@@ -398,24 +398,24 @@ class ReferenceOracle:
         """The code that ran in a call."""
         columns = self.tree.columns
         functions = np.unique(columns.function[position : int(columns.end[position])])
-        found = {id(code): code for number in functions for code in self._codes[int(number)]}
-        return list(found.values())
+        codes = {id(code): code for number in functions for code in self._codes[int(number)]}
+        return list(codes.values())
 
     @cached_property
     def _codes(self) -> dict[int, list[CodeEntry]]:
         """The code of each function; of one name there may be several."""
-        known: dict[tuple[int, int, int], CodeEntry] = {}
+        entries: dict[tuple[int, int, int], CodeEntry] = {}
         recipes: dict[int, RecipeSource] = {}
         for position, function in enumerate(self.tree.columns.function.tolist()):
             source, number = place_of(self.tree, position)
             if number > 0:
                 reader = recipes.setdefault(id(source), RecipeSource(source))
                 code = reader.code_of(number)
-                known.setdefault((function, id(source), code), source.tables.code(code))
-        found: dict[int, list[CodeEntry]] = defaultdict(list)
-        for (function, _, _), entry in known.items():
-            found[function].append(entry)
-        return found
+                entries.setdefault((function, id(source), code), source.tables.code(code))
+        codes: dict[int, list[CodeEntry]] = defaultdict(list)
+        for (function, _, _), entry in entries.items():
+            codes[function].append(entry)
+        return codes
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])

@@ -108,15 +108,15 @@ class RecordedReferenceRun:
 
     def equal(self, wanted: CallRecipe, key: str) -> list[int]:
         """The calls of the same function with the same inputs."""
-        found = []
+        positions = []
         for position in self._by_function.get((wanted.code.module, wanted.code.qualname), ()):
             if position not in self._keys:
                 source, number = place_of(self.tree, position)
                 call = RecipeSource(source).call_recipe(number) if number > 0 else None
                 self._keys[position] = None if call is None else inputs_key(call)
             if self._keys[position] == key:
-                found.append(position)
-        return found
+                positions.append(position)
+        return positions
 
 
 class ReferenceRuns:
@@ -145,30 +145,29 @@ class ReferenceRuns:
         return self._runs
 
     def endings(self) -> list[ColumnTree]:
-        """Two runs, recorded for what they printed and how they ended, with no more of their values
-        than there is to a recording."""
+        """Two runs with the usual bounds of values, for their output and how they ended."""
         if self._endings is None:
             self._endings = self._recorded(whole=False)
         return self._endings
 
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
-            found = [
+            trees = [
                 record_run(
                     self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
                     whole,
                 )
                 for seed in ("1", "2")
             ]  # fmt: skip
-            for tree in found:
+            for tree in trees:
                 self._check(tree)
         except WhenceError as problem:
             self.problem = str(problem)
             return []
-        return found
+        return trees
 
     def _check(self, tree: ColumnTree) -> None:
-        """What a run did with the program's own files says nothing of the reference."""
+        """Refuse a run that used the program's own files: it says nothing about the reference."""
         for code in place_of(tree, 0)[0].tables.codes():
             if self._is_own(code.file):
                 raise WhenceError(f"{self._version.name} ran {code.file} all the same")
@@ -178,22 +177,20 @@ class ReferenceRuns:
         key = inputs_key(ours.call)
         if key is None:
             return Comparison(Match.UNKNOWN, "its inputs are not known in full")
-        found: list[Comparison] = []
+        comparisons: list[Comparison] = []
         runs = self.runs()
         for run in runs:
             positions = run.equal(ours.call, key)
             if not positions or len(positions) > _MOST:
                 return Comparison(Match.UNKNOWN, "the reference makes no such call")
-            found += [self._compare(ours, run.tree, position) for position in positions]
-        matches = {comparison.match for comparison in found}
+            comparisons += [self._compare(ours, run.tree, position) for position in positions]
+        matches = {comparison.match for comparison in comparisons}
         if len(matches) == 1:
-            return found[0]
-        if not found:
+            return comparisons[0]
+        if not comparisons:
             return Comparison(Match.UNKNOWN, self.problem or "the reference was not run")
-        unknown = [comparison for comparison in found if comparison.match is Match.UNKNOWN]
-        return (
-            unknown[0] if unknown else Comparison(Match.UNKNOWN, "its outcome is not always same")
-        )
+        unknown = [comparison for comparison in comparisons if comparison.match is Match.UNKNOWN]
+        return unknown[0] if unknown else Comparison(Match.UNKNOWN, "its outcome varies")
 
     @staticmethod
     def _compare(ours: CallEquation, tree: ColumnTree, position: int) -> Comparison:
@@ -251,7 +248,7 @@ def record_run(
 
 
 def _stdin(version: ProgramVersion) -> int:
-    """What the recorded program was given to read, if that was kept."""
+    """The recorded standard input, if it was kept."""
     try:
         return os.open(version.stdin or os.devnull, os.O_RDONLY)
     except OSError:
@@ -259,7 +256,7 @@ def _stdin(version: ProgramVersion) -> int:
 
 
 def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Comparison:
-    """Whether two runs ended in the same way and printed the same."""
+    """Whether two runs had the same end and output."""
     sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (ours, theirs)]
     one, other = (side.run_ending() for side in sides)
     if one is None or other is None:
@@ -268,9 +265,9 @@ def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Comparison:
         side.printed_by(tree.details[tree.details >= 0])
         for side, tree in zip(sides, (ours, theirs), strict=True)
     ]
-    found = [compare_texts(printed[0].get(1, ""), printed[1].get(1, ""))]
+    comparisons = [compare_texts(printed[0].get(1, ""), printed[1].get(1, ""))]
     if one[0] != other[0]:
-        found.append(Comparison(Match.DIFFERENT, "another end"))
+        comparisons.append(Comparison(Match.DIFFERENT, "another end"))
     else:
-        found.append(compare_values(one[1], other[1]))
-    return first_difference(found)
+        comparisons.append(compare_values(one[1], other[1]))
+    return first_difference(comparisons)

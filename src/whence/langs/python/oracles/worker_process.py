@@ -40,10 +40,10 @@ _WORKER = Path(__file__).with_name("worker")
 
 @dataclass(frozen=True, slots=True)
 class ProgramVersion:
-    """All that is needed to start a version of a program."""
+    """What is needed to start a version of a program."""
 
     name: str
-    """How it is called when something is said about it."""
+    """Its name in messages."""
     kind: str
     """`script`, `-m`, `-c`, or nothing if there is no program, only modules."""
     program: str

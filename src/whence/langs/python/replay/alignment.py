@@ -50,7 +50,7 @@ def first_divergence(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
     if not len(different):
         return None
     call = int(different[0])
-    return Divergence(call, _told(recorded, ours, call), _told(again, theirs, call))
+    return Divergence(call, _describe(recorded, ours, call), _describe(again, theirs, call))
 
 
 def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Divergence | None:
@@ -60,9 +60,9 @@ def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
     because that of a callee does. So it is reported only if its inputs differ or if none of its
     callees does.
     """
-    made = first_divergence(recorded, again, last)
-    different = _other_equations(recorded, again, made.call - 1 if made else last)
-    if made:
+    divergence = first_divergence(recorded, again, last)
+    different = _other_equations(recorded, again, divergence.call - 1 if divergence else last)
+    if divergence:
         different = np.append(different, True)
     ids, end = all_ids(recorded), recorded.columns.end
     recorded_here = (ids < len(different)) & (recorded.details >= 0)
@@ -71,20 +71,20 @@ def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
     while len(inside):
         at = int(inside[np.argmin(ids[inside])])
         call = int(ids[at])
-        if made and call == made.call:
-            return made
+        if divergence and call == divergence.call:
+            return divergence
         if _has_other_inputs(recorded, again, call):
             break
         inside = inside[(inside > at) & (inside < end[at])]
     if call < 0:
-        return made
+        return divergence
     return Divergence(call, described(recorded, call), _otherwise(recorded, again, call))
 
 
 def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.NDArray[np.bool_]:
     """For each call, by its number: whether its equation differs.
 
-    Calls that were running when a run was stopped are not compared: how far they had got is chance.
+    Calls that were running when a run was stopped are not compared: where they stopped is chance.
     """
     different: npt.NDArray[np.bool_] = _equations(recorded, last) != _equations(again, last)
     for tree in (recorded, again):
@@ -174,17 +174,17 @@ def _key(function: Function) -> tuple[str, Location | None]:
     return function.short(), function.location
 
 
-def _told(tree: ColumnTree, calls: _ByNumber, call: int) -> str:
+def _describe(tree: ColumnTree, calls: _ByNumber, call: int) -> str:
     if calls.function[call] < 0:
         return _NO_CALL
     function = tree.functions[int(calls.function[call])]
-    place = f" ({function.location})" if function.location else ""
+    where = f" ({function.location})" if function.location else ""
     parent = int(calls.parent[call])
     caller = tree.functions[int(calls.function[parent])].short() if parent >= 0 else "nobody"
-    return f"{function.short()}{place}, called by {caller}"
+    return f"{function.short()}{where}, called by {caller}"
 
 
-# --- one call, seen twice ------------------------------------------------------------------------
+# --- one call in two recordings ------------------------------------------------------------------
 
 
 def contradiction(recorded: Call, again: Call) -> str | None:

@@ -48,9 +48,9 @@ from whence.langs.python.replay.rerun_process import (
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 
 MOST = 32
-"""The most processes that sleep."""
+"""The most sleeping processes."""
 MOST_MEMORY = 256 * 2**20
-"""The most bytes that they have together; shared ones count once."""
+"""The most bytes of all of them together; shared memory counts once."""
 FIRST_SPACING = 0.1
 """Seconds of the program between two checkpoints, at first."""
 COSTS = 20
@@ -94,17 +94,17 @@ class CheckpointPool:
         self._spacing = FIRST_SPACING
         self._count = 0
         self._folder = ScratchFolder()
-        # As the process names it, whatever links lead there.
-        self._place = Path(os.path.realpath(self._folder.name))
+        # Without symbolic links, as the process sees it.
+        self._path = Path(os.path.realpath(self._folder.name))
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         source, target = os.pipe()
         patience = struct.pack("ll", int(_PATIENCE), 0)
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
         descriptors = [_high(descriptor) for descriptor in (theirs.fileno(), source, 0, 1)]
         self.terminal = descriptors[2], descriptors[3]
-        """The descriptors under which our terminal is known there."""
+        """The descriptors of our terminal in that process."""
         order = replace(
-            order_again(conditions, self._place),
+            order_again(conditions, self._path),
             task=Task(window=(_NO_CALL, 1)),
             checkpoints=CheckpointChannel(descriptors[0], descriptors[1], self.terminal),
             call_limit=call_limit,
@@ -117,9 +117,9 @@ class CheckpointPool:
             theirs.close()
         self._first = _Sleeper(0, self._process.pid, target)
         self._others: list[_Sleeper] = []
-        self._asked_now = self._first
+        self._current = self._first
         self._close = weakref.finalize(
-            self, _ended, self._process, self._control, self._first, self._others, self._folder
+            self, _end_all, self._process, self._control, self._first, self._others, self._folder
         )
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ class CheckpointPool:
 
     @property
     def memory(self) -> int:
-        """The bytes that all checkpoints have together."""
+        """The bytes of all checkpoints together."""
         return sum(_memory(sleeper.process) for sleeper in self._others)
 
     @contextmanager
@@ -152,39 +152,37 @@ class CheckpointPool:
         time_limit: float,
         progress: Callable[[int], object],
     ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
-        """A run from the nearest of them to a call: what it recorded, how it went, its folder."""
+        """Run from the nearest checkpoint to a call: its recording, its outcome, its folder."""
         self._count += 1
-        with tempfile.TemporaryDirectory(dir=self._place, prefix=f"{self._count}-") as name:
+        with tempfile.TemporaryDirectory(dir=self._path, prefix=f"{self._count}-") as name:
             folder = Path(name)
             output = folder / OUTPUT
             order = CheckpointOrder(
                 self._count, task(folder), name, str(output), self._spacing, COSTS
             )
-            self._asked_now = self._nearest(ordinal)
-            worker = self._asked(self._asked_now, order)
+            self._current = self._nearest(ordinal)
+            worker = self._wake(self._current, order)
             in_time = worker is None or wait_for(
                 worker, time_limit, lambda: progress(calls_in(folder))
             )
             if not output.exists() or not output.stat().st_size:
-                raise CheckpointFailed("the program was run on, and did not come to run")
+                raise CheckpointFailed("the program was continued, but wrote no recording")
             yield output, RerunOutcome(report_in(folder), in_time), folder
 
     def _nearest(self, ordinal: int) -> _Sleeper:
         before = [sleeper for sleeper in self._others if sleeper.calls < ordinal]
         return max(before, key=lambda sleeper: sleeper.calls, default=self._first)
 
-    def _asked(self, sleeper: _Sleeper, order: CheckpointOrder) -> _Worker | None:
-        """The process that does it; None if it has ended already."""
+    def _wake(self, sleeper: _Sleeper, order: CheckpointOrder) -> _Worker | None:
+        """The process that carries out an order; None if it has ended already."""
         try:
             _write(sleeper.orders, json.dumps(to_data(order)).encode() + b"\n")
         except OSError:
-            raise CheckpointFailed(
-                "a process that the program was to be run on from is gone"
-            ) from None
+            raise CheckpointFailed("the process of a checkpoint is gone") from None
         end = time.monotonic() + _PATIENCE
         while (left := end - time.monotonic()) > 0:
             if self._process.poll() is not None:
-                raise CheckpointFailed("the program was started again, and did not come to run")
+                raise CheckpointFailed("the program was started again, but ended before it ran")
             if not _readable([self._control], min(left, 1.0)):
                 continue
             report = self._listen()
@@ -194,14 +192,14 @@ class CheckpointPool:
                     return _Worker(os.pidfd_open(number), self._control, self._listen)
                 except ProcessLookupError:
                     return None
-            if number > 0:  # nobody waits for it any more
+            if number > 0:  # it belongs to an earlier order that timed out
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)
             elif number < 0:
                 break
-        raise CheckpointFailed("no process could be made to run the program on")
+        raise CheckpointFailed("no process could be forked to continue the program")
 
-    # --- what they say -------------------------------------------------------------------------
+    # --- messages --------------------------------------------------------------------------------
 
     def _listen(self) -> dict[str, Any]:
         message, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, 1)
@@ -220,8 +218,8 @@ class CheckpointPool:
     def _keep_within_budget(self) -> None:
         while len(self._others) > MOST or self.memory > MOST_MEMORY:
             self._others.sort(key=lambda sleeper: sleeper.calls)
-            # With the one that was asked, whoever does it now would end.
-            dropped = [sleeper for sleeper in self._others[::-2] if sleeper is not self._asked_now]
+            # The process that now carries out an order ends with the checkpoint it came from.
+            dropped = [sleeper for sleeper in self._others[::-2] if sleeper is not self._current]
             if not dropped:
                 break
             for sleeper in dropped:
@@ -267,7 +265,7 @@ class _Worker:
                 signal.pidfd_send_signal(self._handle, number)
 
 
-def _ended(
+def _end_all(
     process: subprocess.Popen[bytes],
     control: socket.socket,
     first: _Sleeper,
@@ -302,7 +300,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _high(descriptor: int) -> int:
-    """A copy of a descriptor under a number that programs hardly reach."""
+    """A copy of a descriptor under a number that programs rarely use."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     high = _HIGH if most == resource.RLIM_INFINITY else max(3, min(_HIGH, most - _ROOM))
     with contextlib.suppress(OSError):

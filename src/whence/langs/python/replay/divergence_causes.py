@@ -22,29 +22,31 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, how: str = "") -> str:
     """Sentences for a person; `how` is what differs, as text."""
     has_journal = bool(played.report)
-    said = []
+    sentences = []
     if played.problem and "call" in played.report:
-        said.append(f"After call {played.report['call']:,} {played.problem}.")
+        sentences.append(f"After call {played.report['call']:,} {played.problem}.")
     changed = _changed(tree, header)
     if changed:
-        said.append(f"Changed since it was recorded: {', '.join(changed)}.")
+        sentences.append(f"Changed since it was recorded: {', '.join(changed)}.")
     if max(_threads(tree), int(played.report.get("threads", 1))) > 1:
-        said.append("Threads ran, in an order that is not kept.")
+        sentences.append("Threads ran, in an order that is not kept.")
     if len(set(_ADDRESS.findall(how))) > 1:
-        said.append("The address of an object is part of a text.")
+        sentences.append("The address of an object is part of a text.")
     if "__del__" in how:
-        said.append("Garbage was collected in another place.")
+        sentences.append("Garbage was collected in another place.")
     if not played.in_time:
-        said.append("It did not come to its end in time.")
+        sentences.append("It did not end in time.")
     if not has_journal:
         others = "" if header.repeatable.get("identity") else ", or sets walked in another order"
-        said.append(
+        sentences.append(
             f"It may depend on time, chance, files that changed, threads{others}; recorded with "
             "--journal, the most of these are kept."
         )
-    elif not said:
-        said.append("It depends on something that a journal does not keep (docs/running-again.md).")
-    return " ".join(said)
+    elif not sentences:
+        sentences.append(
+            "It depends on something that a journal does not keep (docs/running-again.md)."
+        )
+    return " ".join(sentences)
 
 
 def _threads(tree: ColumnTree) -> int:

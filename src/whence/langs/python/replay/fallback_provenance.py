@@ -13,7 +13,7 @@ from whence.tree.column_tree import ColumnTree
 
 @dataclass(frozen=True)
 class FallbackProvenance:
-    """Shadow runs know most; the recording knows who printed or raised something."""
+    """Shadow runs know most; the recording knows which call printed or raised something."""
 
     recorded: Provenance
     shadow_runs: ShadowRunProvenance

@@ -76,7 +76,7 @@ class FrozenCalls:
 
         Empty if there are none.
         """
-        ready = {at: each for at, each in self.frozen.items() if at + each.calls < before}
+        ready = {at: call for at, call in self.frozen.items() if at + call.calls < before}
         return _played(folder, ready) if ready else ""
 
     def worthwhile(self, right: Mapping[int, int], before: int) -> dict[int, int]:
@@ -157,16 +157,16 @@ class FrozenCalls:
             began = time.monotonic()
             with self._run(partial(_freezing_task, effects=noted), {}) as (output, played, folder):
                 self.seconds = time.monotonic() - began
-                said = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
-                made = {at: effects["not"] for at, effects in said.items() if "not" in effects}
-                made |= {at: _NOT_REACHED for at in noted if at not in said}
-                calls = {at: effects.calls for at, effects in noted.items() if at not in made}
+                reports = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
+                failed = {at: report["not"] for at, report in reports.items() if "not" in report}
+                failed |= {at: _NOT_REACHED for at in noted if at not in reports}
+                calls = {at: effects.calls for at, effects in noted.items() if at not in failed}
                 how = first_frozen_difference(self.tree, open_trace(output), calls, played)
-            if how is None and not made:
+            if how is None and not failed:
                 self.frozen = noted
                 return
             # What comes after the first difference is its consequence.
-            suspects = {at: why for at, why in made.items() if how is None or at < how.ordinal}
+            suspects = {at: why for at, why in failed.items() if how is None or at < how.ordinal}
             if how is not None and not suspects:
                 suspects = _guilty(noted, how)
             self.refused |= suspects
@@ -229,7 +229,7 @@ def _ordered(folder: Path, request: Mapping[str, Any]) -> str:
 
 def _played(folder: Path, effects: Mapping[int, Effects]) -> str:
     lines = folder / _FROZEN
-    lines.write_text("".join(f"{at}\t{each.line}" for at, each in effects.items()), "utf-8")
+    lines.write_text("".join(f"{at}\t{call.line}" for at, call in effects.items()), "utf-8")
     return _ordered(folder, {"do": "play", "from": str(lines), "to": str(folder / _SAID)})
 
 

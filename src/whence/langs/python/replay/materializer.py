@@ -59,7 +59,7 @@ class Materializer:
         counted_again = int(window.tree.columns.weight[TOP])
         if counted != counted_again:
             raise CannotExpand(
-                divergence_message(f"{counted_again:,} calls were made where {counted:,} had been")
+                divergence_message(f"{counted_again:,} calls were made instead of {counted:,}")
             )
         source = window.tree.sources[0]
         assert isinstance(source, TraceSource)
@@ -67,11 +67,11 @@ class Materializer:
         below = _cut(window, node, self.replay.windows.first_id)
         if detail >= 0:
             return below
-        place = int(np.flatnonzero(tree.details == detail)[0])
+        position = int(np.flatnonzero(tree.details == detail)[0])
         is_first = self.recorded is self.replay.windows.whole
-        top = tree.id(place) if is_first else node + self.replay.windows.first_id
-        known = _recognized(self.recorded, window, below)
-        return _in_place_of(tree, place, top, known)
+        top = tree.id(position) if is_first else node + self.replay.windows.first_id
+        below = _with_old_equations(self.recorded, window, below)
+        return _in_place_of(tree, position, top, below)
 
     @property
     def gives_again(self) -> bool:
@@ -86,7 +86,7 @@ class Materializer:
         return int(self.recorded.ordinals[number]) + self.replay.windows.first_id
 
 
-def _recognized(
+def _with_old_equations(
     ours: RecordedWindow, window: RecordedWindow, materialized: ColumnTree
 ) -> ColumnTree:
     """Give calls that were recorded before their old equations, so that answers still apply.
@@ -96,10 +96,10 @@ def _recognized(
     again = np.flatnonzero(materialized.details > 0)
     ordinals = window.ordinals[materialized.details[again]]
     number = np.minimum(np.searchsorted(ours.ordinals, ordinals), len(ours.ordinals) - 1)
-    known = ours.ordinals[number] == ordinals
-    positions = ours.tree.positions(number[known].tolist())
+    is_recorded = ours.ordinals[number] == ordinals
+    positions = ours.tree.positions(number[is_recorded].tolist())
     equation = materialized.columns.equation.copy()
-    equation[again[known]] = ours.tree.columns.equation[positions]
+    equation[again[is_recorded]] = ours.tree.columns.equation[positions]
     return replace(materialized, columns=replace(materialized.columns, equation=equation))
 
 

@@ -155,7 +155,7 @@ class PartialReplay:
             if problem:
                 raise CannotReplay(problem)
             if outcome.problem:
-                raise CannotReplay(f"what comes of it is not known: {outcome.problem}")
+                raise CannotReplay(f"how that run ends is not known: {outcome.problem}")
             tree = open_trace(output)
             for node, number in zip_longest(nodes, replaced):
                 if number is None or not self._has_same_inputs(node, tree, number):

@@ -1,7 +1,7 @@
 """Folders in which programs run again; removes those that a killed session left behind.
 
 A folder is locked while it is used, and a lock ends with its process. So a folder without a lock
-belongs to nobody, unless it is so new that it may be about to be locked.
+is abandoned, unless it is so new that it may be about to be locked.
 """
 
 from __future__ import annotations

@@ -90,9 +90,9 @@ class ShadowRunProvenance:
     def followed(self, node: int, part: MarkedPart) -> FollowedPart:
         """All that is known of a part; makes the runs for it if they were not made."""
         key = _key(node, part)
-        known = self._known(key)
-        if known is not None:
-            return known
+        result = self._known(key)
+        if result is not None:
+            return result
         if key in self._given_up:
             return FollowedPart(Origin(None, unknown=self._given_up[key]))
         if not self.can_be_followed(node, part):

@@ -37,16 +37,16 @@ class Traced:
 
     position: int | None = None
     is_wrong: bool = False
-    """If the operand is wrong so is the call: all that it was given is written in the test."""
+    """A wrong operand means a wrong call, because all its arguments are literals of the test."""
     is_operand: bool = True
-    """Whether what the call gave is the operand itself, and nothing that was made of that."""
+    """Whether the result of the call is the operand itself, and not only a part of its making."""
     unknown: str = ""
 
 
 def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
     """The call in which the assertion failed: its exception left all the calls above it too.
 
-    Of a subtest that failed nobody saw that, and the recording ends there: the call did not end.
+    If a subtest failed, the recording ends at the failure, so the call did not end.
     """
     failed, columns = symptom.assertion, tree.columns
     if failed is None:
@@ -64,8 +64,8 @@ def failing_call(tree: ColumnTree, symptom: Symptom) -> int | None:
         if location is not None and location.line == failed.line and _left_all(tree, position):
             return int(position)
     open_ones = np.isin(columns.function, fitting) & (columns.outcome == OutcomeKind.NOT_TERMINATED)
-    found = np.flatnonzero(open_ones)
-    return int(found[-1]) if len(found) == 1 else None
+    unfinished = np.flatnonzero(open_ones)
+    return int(unfinished[-1]) if len(unfinished) == 1 else None
 
 
 def _left_all(tree: ColumnTree, position: int) -> bool:
@@ -92,8 +92,8 @@ def trace_operand(
     while made is not None:
         as_it_is = not unknown and not made.collected_by
         if made.parameter:
-            found = _fixture(tree, frame, made, read)
-            return found if as_it_is else replace(found, is_operand=False, is_wrong=False)
+            fixture = _fixture(tree, frame, made, read)
+            return fixture if as_it_is else replace(fixture, is_operand=False, is_wrong=False)
         if made.span is None:
             return Traced(unknown=made.unknown)
         position = _called_at(tree, frame, made)
@@ -105,7 +105,7 @@ def trace_operand(
 
 
 def _called_at(tree: ColumnTree, frame: int, made: OperandSource) -> int | None:
-    """The last call that the frame made in an expression: what failed was run last."""
+    """The last call that the frame made in an expression: the failing one ran last."""
     assert made.span is not None
     columns = tree.columns
     inside = slice(frame + 1, int(columns.end[frame]))
@@ -121,10 +121,9 @@ def _called_at(tree: ColumnTree, frame: int, made: OperandSource) -> int | None:
 
 
 def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource) -> Traced:
-    """The fixture that made what the test was given, if there is one and it was handed on as it
-    was."""
+    """The fixture whose value the test received unchanged, if there is one."""
     columns, name = tree.columns, made.parameter
-    given = [argument.value for argument in tree.call(frame).arguments if argument.name == name]
+    received = [argument.value for argument in tree.call(frame).arguments if argument.name == name]
     parent = columns.parent[frame]
     before = np.flatnonzero(columns.parent[:frame] == parent).tolist()
     fitting = [
@@ -132,7 +131,7 @@ def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource
         for position in before
         if tree.functions[int(columns.function[position])].qualname.rpartition(".")[2] == name
     ]
-    if len(fitting) != 1 or len(given) != 1:
+    if len(fitting) != 1 or len(received) != 1:
         return Traced(unknown=made.unknown)
     position = int(fitting[0])
     call = tree.call(position)
@@ -140,7 +139,7 @@ def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource
     source = read(where.file) if where is not None else None
     around = decorators(source, where.line) if source and where and where.line else None
     values = outcome.yielded or ((outcome.value,) if outcome.value is not None else ())
-    same = len(values) == 1 and show(values[0], FULL) == show(given[0], FULL)
+    same = len(values) == 1 and show(values[0], FULL) == show(received[0], FULL)
     if around != ["fixture"] or not same:
         return Traced(unknown=made.unknown)
     return Traced(position, is_wrong=not call.arguments and not call.reads)
@@ -149,15 +148,16 @@ def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource
 def _is_at(site: Span, span: Span) -> bool:
     """Whether a call was made by an expression.
 
-    What pytest does to explain a failure counts as the whole `assert`, which begins before it and
-    may end with it. Of a chain over several lines a trace knows only the end.
+    Calls that pytest makes to explain a failure have the span of the whole `assert`, which begins
+    before the expression and may end with it. Of a chain over several lines a trace has only the
+    end.
     """
     line, column, last, after = span  # `ast` counts columns from 0, a trace from 1
     return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
 
 
 def _checked(tree: ColumnTree, position: int, made: OperandSource, read: ReadSource) -> Traced:
-    """The call, unless something else may have made of its result what the test got."""
+    """The call, unless something else may have changed its result before the test received it."""
     call = tree.call(position)
     function = call.function
     if made.lambda_line is not None:
@@ -179,7 +179,7 @@ def _checked(tree: ColumnTree, position: int, made: OperandSource, read: ReadSou
         return Traced(unknown=f"the source of {made.called} has changed since it was recorded")
     if not _HARMLESS.issuperset(around):
         return Traced(unknown=f"a decorator of {made.called} may have changed its result")
-    # A list of what was yielded is just that; any other value may do more when it is looked at.
+    # A list of the yielded values is just that; other collectors may do more with them.
     is_same = not made.collected_by or (is_run and made.collected_by in ("list", "tuple"))
     is_wrong = made.from_literals and is_same and not call.reads
     return Traced(position, is_wrong=is_wrong)

@@ -64,7 +64,7 @@ class _Reading:
     now: list[Value] = field(default_factory=list)
     """The inputs as they are at this time."""
     last: list[_Change | None] = field(default_factory=list)
-    """For each input the last change, while nobody else changed it since."""
+    """For each input its last change, unless another call changed it since."""
     changes: list[_Change] = field(default_factory=list)
     more_reads: list[Binding] = field(default_factory=list)
     yielded: list[Value] = field(default_factory=list)
@@ -323,7 +323,7 @@ def _defined(code: CodeEntry, outcome: Outcome) -> str:
 
 
 def _runs(before: list[int], after: list[int]) -> list[tuple[int, int]]:
-    """The steps in which a variable changed; steps are joined if nobody else changed it between."""
+    """The steps in which a variable changed; consecutive steps of one call are joined."""
     runs: list[tuple[int, int]] = []
     for start, stop in zip(before, after, strict=False):
         if start == stop:

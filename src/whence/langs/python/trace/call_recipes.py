@@ -175,8 +175,8 @@ class RecipeSource:
     def variables_during(self, numbers: Int64s) -> dict[QualifiedName, Variable]:
         """The module variables that the code of some calls names, the first of which made the rest.
 
-        A variable is known from the first time that one of them named it; who only has a function,
-        class or module in it is not among them.
+        A variable is known from the first time that one of them named it. Variables that hold a
+        function, class or module are left out.
         """
         stop = self._stop(int(numbers[0]))
         first_seen: dict[int, int] = {}

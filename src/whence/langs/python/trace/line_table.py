@@ -1,7 +1,7 @@
 """Which line and column an instruction of a Python code object was made from.
 
 Decodes `co_linetable` as CPython 3.11 and later write it (Objects/locations.md in its source). The
-bytes come from a file, so that anything may stand in them: what does not fit ends the table.
+bytes come from a file that may be damaged: an entry that does not fit ends the table.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class LineEntry:
 
 def position(table: bytes, first_line: int, unit: int) -> tuple[int | None, int | None]:
     """Line (from 1) and column (from 1) of a code unit, None where the table does not tell."""
-    match = _found(table, first_line, unit)
+    match = _find_entry(table, first_line, unit)
     return (None, None) if match is None else (match[0], match[1].column)
 
 
 def span(table: bytes, first_line: int, unit: int) -> Span | None:
     """What a code unit was made from: line, column, last line, column after it, all from 1."""
-    match = _found(table, first_line, unit)
+    match = _find_entry(table, first_line, unit)
     if match is None or match[1].column is None or match[1].end_column is None:
         return None
     line, entry = match
@@ -45,17 +45,17 @@ def span(table: bytes, first_line: int, unit: int) -> Span | None:
     return line, entry.column, line + entry.more_lines, entry.end_column
 
 
-def _found(table: bytes, first_line: int, unit: int) -> tuple[int, LineEntry] | None:
+def _find_entry(table: bytes, first_line: int, unit: int) -> tuple[int, LineEntry] | None:
     """The line of a code unit, and its entry."""
-    place, line, seen = 0, first_line, 0
+    place, line, end = 0, first_line, 0
     try:
         while place < len(table):
             head = table[place]
             code, units = head >> 3 & 15, (head & 7) + 1
             entry, place = _entry(table, place + 1, code)
             line += entry.lines
-            seen += units
-            if unit < seen:
+            end += units
+            if unit < end:
                 return None if code == 15 or not 0 < line <= _MAX_LINE else (line, entry)
     except IndexError:
         pass

@@ -1,7 +1,7 @@
-"""The effects of a call on a value, from snapshots before and after it: as few as tell everything.
+"""The effects of a call on a value, from the snapshots before and after it.
 
-Only the parts that differ are given, each as its own effect on a path such as `self.items[2]`. If
-too many differ, or the difference lies beyond the bound of the snapshot, the whole value is given.
+Each part that differs is one effect, on a path such as `self.items[2]`. If too many differ, or the
+difference is beyond the bound of the snapshot, the effect is on the whole value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from whence.model.call import Effect
 from whence.model.value import Kind, Steps, Value, atom
 
 MOST_PARTS = 12
-"""More differences than this are shown as one, of the whole."""
+"""More differences than this are shown as one effect on the whole."""
 
 UNKNOWN = atom("<not known: the name was bound anew>")
 _ABSENT = "<unbound>"
@@ -26,9 +26,9 @@ class _Difference:
 
 
 def effects_on(target: str, before: Value | None, after: Value | None) -> list[Effect]:
-    """The effects of a change to what a name stands for."""
+    """The effects of a change to the value of a name."""
     if before is None or after is None or _shares(before) or _shares(after):
-        # A part may share what stands in a part that is not shown.
+        # A part may share an object of a part that is not shown.
         differences: list[_Difference] | None = None
     else:
         differences = _differences(before, after, ())
@@ -52,9 +52,9 @@ def _shares(value: Value) -> bool:
 
 
 def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference] | None:
-    """Where two values differ; None if they do so in more places than are worth telling.
+    """The parts in which two values differ; None if there are too many.
 
-    An empty list says that they look alike, though something differs beyond the bound.
+    An empty list means that they look alike, though something differs beyond the bound.
     """
     whole = [_Difference(steps, before, after)]
     if before == after:
@@ -64,12 +64,12 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
     if before.kind in (Kind.ATOM, Kind.SET, Kind.SHARED) or before.omitted != after.omitted:
         return whole
     if not before.parts and before.kind is Kind.OBJECT and _has_attributes(after):
-        return whole  # an object that is being made is shown as one
+        return whole  # an object under construction is shown as a whole
     old, new = dict(before.parts), dict(after.parts)
     if before.kind is Kind.LIST and _has_moved(before, after):
         return whole
     differences: list[_Difference] = []
-    for step in (*old, *(each for each in new if each not in old)):
+    for step in dict.fromkeys((*old, *new)):
         if step not in old or step not in new:
             differences.append(_Difference((*steps, step), old.get(step), new.get(step)))
         elif old[step] != new[step]:
@@ -84,7 +84,7 @@ def _has_attributes(value: Value) -> bool:
 
 
 def _has_moved(before: Value, after: Value) -> bool:
-    """Whether a list grew or shrank elsewhere than at its end: all its items have other places."""
+    """Whether a list grew or shrank elsewhere than at its end, so that items have new indices."""
     if len(before.parts) == len(after.parts):
         return False
     return any(old != new for old, new in zip(before.parts, after.parts, strict=False))

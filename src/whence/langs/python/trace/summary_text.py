@@ -1,7 +1,7 @@
 """Writes summaries as a person would: `datetime(2024, 5, 1)`, `array([[1, 2], [3, 4]])`.
 
-A trace holds the text of `record/summaries.py`, which says everything on one line in one way. This
-module leaves out what nobody needs to read. It changes the display, never the recording.
+A trace holds the complete one-line text of `record/summaries.py`. This module shortens it for
+display; the recording is not changed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _array(text: str) -> str:
 
 
 def _dtype_name(text: str) -> str:
-    """The name that people use; it does not tell the order of bytes, so a strange one stays."""
+    """The usual name, which does not tell the byte order; a foreign order keeps its own text."""
     try:
         dtype = np.dtype(text)
     except (TypeError, ValueError):
@@ -58,7 +58,7 @@ def _dtype_name(text: str) -> str:
 
 
 def _nested(items: str, shape: str) -> str | None:
-    """The items in the rows that they stand in."""
+    """The items as nested rows."""
     try:
         flat, sizes = ast.literal_eval(items), ast.literal_eval(shape)
         rows = np.empty(len(flat), dtype=object)

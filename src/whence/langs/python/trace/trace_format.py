@@ -221,7 +221,7 @@ def read_bytes(data: bytes, place: int) -> tuple[bytes, int]:
 def mix(digest: int, word: int) -> int:
     """A digest of 64 bits with one more word in it; for a given digest no two words fall together.
 
-    Kept in step with `_scan.c`, so that equal traces have equal digests whoever read them.
+    Kept in step with `_scan.c`, so that both scanners compute the same digests.
     """
     digest = ((digest ^ word) * _FACTOR) & _MASK
     return digest ^ digest >> 29

@@ -86,7 +86,7 @@ def is_trace(start: bytes) -> bool:
 
 
 class TraceFile:
-    """An open trace file; it is closed by `close`, or when nobody holds it any more."""
+    """An open trace file; it is closed by `close` or when it is freed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

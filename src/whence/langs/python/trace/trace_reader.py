@@ -227,29 +227,29 @@ def _positions(scanned: TraceScan) -> RecordPositions:
 
 
 def _lost_count(scanned: TraceScan, header: TraceHeader) -> list[int]:
-    """The calls of a process that was killed of which nobody knows how many they only counted.
+    """The calls of a killed process whose number of skipped callees was lost.
 
-    How many calls below it were skipped is written when a call ends.
+    That number is written when a call ends.
     """
     bound = header.options.get("depth")
     if len(scanned.end_at) or not isinstance(bound, int):
         return []
-    found = []
+    lost = []
     for number in (np.flatnonzero(scanned.state[1:] == RUNNING) + 1).tolist():
         depth, above = 0, number
         while above > 0:
             depth, above = depth + 1, int(scanned.parent[above])
         if depth >= bound:
-            found.append(number)
-    return found
+            lost.append(number)
+    return lost
 
 
 def _rows(
     scanned: TraceScan, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
 ) -> Rows:
-    """The run, the calls in the order of time, then what stands for calls that were skipped.
+    """The run, the calls in order of time, then stand-ins for skipped calls.
 
-    Of those that are `lost` it is not known how many they stand for.
+    The calls in `lost` are implicit: the number of their callees is not known.
     """
     count = len(scanned.parent)
     skipped = np.zeros(count)

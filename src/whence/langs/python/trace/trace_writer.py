@@ -216,10 +216,10 @@ def page_bytes(payload: bytes | bytearray, codec: int = f.ZLIB) -> bytes:
 
 
 class PageWriter:
-    """Collects records in `buffer`; `write` is given whole pages.
+    """Collects records in `buffer`; `write` receives whole pages.
 
-    Whoever records appends whole records to `buffer` and calls `page_is_full` between two of them.
-    The buffer is always the same object, so that it can be bound once.
+    The recorder appends whole records to `buffer` and calls `page_is_full` between two of them. The
+    buffer is always the same object, so that it can be bound once.
     """
 
     def __init__(self, write: Callable[[bytes], object], page_size: int = PAGE_SIZE) -> None:

@@ -25,8 +25,8 @@ Made = TypeVar("Made")
 class ValueIdentities:
     """The numbers of the values of one call that occur more than once.
 
-    A value is known by its root (a number that whoever reads it gives it) and by how many
-    containers start before it there. Inputs are the roots 0, 1, 2 …
+    A value is identified by its root (a number that the reader chooses) and by how many containers
+    start before it there. Inputs are the roots 0, 1, 2 …
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class ValueDecoder(ABC, Generic[Made]):
 
     def _value(self, place: int, nesting: int) -> tuple[Made, int]:
         data = self._data
-        if place >= len(data):  # written out here: every value comes this way
+        if place >= len(data):  # inlined `_byte`: this runs for every value
             raise MalformedTrace(BROKEN)
         kind = data[place]
         place += 1

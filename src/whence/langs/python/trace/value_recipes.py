@@ -76,7 +76,7 @@ class BytearrayRecipe:
 
 
 State: TypeAlias = "tuple[tuple[str, Recipe], ...]"
-"""Attributes by name, as they stand in `__dict__` and in slots."""
+"""Attributes by name, from `__dict__` and slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +230,10 @@ _CONSTANTS: dict[int, Recipe] = {
 
 
 class RecipeReader(ValueDecoder[Recipe]):
-    """Reads one root value as what can be made again of it.
+    """Reads one root value as a recipe.
 
-    Labels are those of `decoding.Identities`: whoever reads all values of a call reads them a
-    second time if the first reading found that some are shared.
+    Labels are those of `ValueIdentities`: if the first reading of a call's values finds shared
+    ones, a second reading labels them.
     """
 
     constants = _CONSTANTS

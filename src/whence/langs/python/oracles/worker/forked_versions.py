@@ -176,7 +176,7 @@ def _open_files() -> dict[int, tuple[int, bytes | None]]:
 
     Forked processes share both.
     """
-    found: dict[int, tuple[int, bytes | None]] = {}
+    files: dict[int, tuple[int, bytes | None]] = {}
     for descriptor in range(_MAX_DESCRIPTORS):
         with contextlib.suppress(OSError):
             file = os.fstat(descriptor)
@@ -188,8 +188,8 @@ def _open_files() -> dict[int, tuple[int, bytes | None]]:
                 if file.st_size > _MAX_TEMPORARY_BYTES:
                     raise CannotBuild("it holds a large temporary file")
                 content = os.pread(descriptor, file.st_size, 0)
-            found[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
-    return found
+            files[descriptor] = os.lseek(descriptor, 0, os.SEEK_CUR), content
+    return files
 
 
 def _restore_files(files: dict[int, tuple[int, bytes | None]]) -> None:
@@ -241,15 +241,15 @@ def _answer(version: _VersionCall, writing: int) -> None:
 
 
 def _read_all(reading: int, limit: float) -> bytes:
-    found = bytearray()
+    received = bytearray()
     while True:
         ready, _, _ = select.select([reading], [], [], limit)
         if not ready:
             raise CannotBuild(f"it did not end within {limit:g} seconds")
         data = os.read(reading, 1 << 16)
         if not data:
-            return bytes(found)
-        found += data
+            return bytes(received)
+        received += data
 
 
 class _VersionCall:
@@ -319,16 +319,16 @@ class _VersionCall:
                 yield value
 
     def _check_ended(self, before: list[ProgramObject]) -> None:
-        """A generator that the call made and others resume is part of it: nothing is known."""
+        """Refuse a call that leaves a generator for others to resume: that is part of the call."""
         if threading.active_count() > 1:
             raise CannotBuild("it leaves a thread running")
-        known = set(map(id, before))
+        existing = set(map(id, before))
         for _ in range(2):
-            left = [value for value in self._unfinished() if id(value) not in known]
+            left = [value for value in self._unfinished() if id(value) not in existing]
             if not left:
                 return
             gc.collect()
-        raise CannotBuild(f"what it made goes on after it: {left[0].__qualname__}")
+        raise CannotBuild(f"a generator or coroutine of it is unfinished: {left[0].__qualname__}")
 
     @contextlib.contextmanager
     def _reference_code_only(self, swap: CodeSwap, before: list[ProgramObject]) -> Iterator[None]:
@@ -343,7 +343,7 @@ class _VersionCall:
         foreign: list[str] = []
 
         def call_starts(frame: FrameType) -> None:
-            if not any(frame is known for known in frames):
+            if not any(frame is other for other in frames):
                 foreign.append(frame.f_code.co_qualname)
 
         monitor = CallStartMonitor(swap.is_own, call_starts)
@@ -361,7 +361,7 @@ class _VersionCall:
 
     @contextlib.contextmanager
     def _recorded(self, function: FunctionType) -> Iterator[None]:
-        """The first call of the own version is recorded, with nothing of what it calls."""
+        """Record the first call of the own version, without its callees."""
         if self._number:
             yield
             return
@@ -380,31 +380,31 @@ class _VersionCall:
         positional: list[ProgramObject],
         named: dict[str, ProgramObject],
     ) -> dict[str, Digest]:
-        found: dict[str, Digest] = {}
+        digests: dict[str, Digest] = {}
         try:
             if self._request.flags & f.CLASS_BODY:
                 space, code = self._frame.f_locals, function.__code__
                 exec(code, function.__globals__, space, closure=function.__closure__)
                 return {"its names": self._digest("names", dict(space))}
-            made = function(*positional, **named)
+            result = function(*positional, **named)
             if not self._request.flags & f.GENERATOR:
-                return {"its result": self._digest("result", made)}
+                return {"its result": self._digest("result", result)}
             for step in range(self._request.steps):
                 try:
-                    value = next(made)
+                    value = next(result)
                 except StopIteration as stopped:
-                    return {**found, "its end": self._digest("end", stopped.value)}
+                    return {**digests, "its end": self._digest("end", stopped.value)}
                 # As it is now: the next step may change it.
-                found[f"value {step + 1}"] = self._digests.digest_alone(value)
+                digests[f"value {step + 1}"] = self._digests.digest_alone(value)
                 self._yielded.append(value)
-            return found
+            return digests
         except BaseException as raised:
             _forget_frames(raised)
-            return {**found, "what it raised": self._digest("raised", raised)}
+            return {**digests, "what it raised": self._digest("raised", raised)}
 
 
 def _frame_of(value: ProgramObject) -> FrameType | None:
-    """The frame in which a generator or coroutine goes on; None if it does not, or is none."""
+    """The frame of an unfinished generator or coroutine; None for anything else."""
     name = _FRAMES.get(type(value))
     frame: FrameType | None = getattr(value, name) if name else None
     return frame

@@ -76,7 +76,7 @@ def _of_module(name: str, module: ModuleType) -> CodeType:
     if spec is not None and spec.loader is not None and hasattr(spec.loader, "get_code"):
         code = spec.loader.get_code(spec.name)
     if spec is None or code is None:
-        raise CannotLoad(f"no code of the module {name} is to be had")
+        raise CannotLoad(f"the module {name} has no code that can be loaded")
     module.__file__ = spec.origin
     module.__package__ = spec.parent
     module.__spec__ = spec
@@ -120,16 +120,16 @@ def find_code(
     named = [code for code in all_code(body) if code.co_qualname == qualname]
     if not named:
         raise CannotLoad(f"there is no {qualname} in {module}")
-    found = [code for code in named if list(_parameters(code)) == list(parameters)]
-    if not found:
+    matches = [code for code in named if list(_parameters(code)) == list(parameters)]
+    if not matches:
         raise CannotLoad(f"{qualname} has other parameters there")
-    if len(found) > 1 and line is not None:
-        found = [code for code in found if code.co_firstlineno == line]
-    if len(found) != 1:
+    if len(matches) > 1 and line is not None:
+        matches = [code for code in matches if code.co_firstlineno == line]
+    if len(matches) != 1:
         raise CannotLoad(f"there are several functions of the name {qualname} in {module}")
-    if {*found[0].co_freevars} - {"__class__"} != {*free} - {"__class__"}:
+    if {*matches[0].co_freevars} - {"__class__"} != {*free} - {"__class__"}:
         raise CannotLoad(f"{qualname} has other free variables there")
-    return found[0]
+    return matches[0]
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:

@@ -114,19 +114,19 @@ class RecipeBuilder:
             return self._label(label, kind.make_full(cls, None, parts))
         if base in SCALARS:
             return self._label(label, kind.make_empty(cls, encode_atom(self.build(content))))
-        made = self._label(label, kind.make_empty(cls, None))
-        self._fill(kind, made, content)
-        return made
+        value = self._label(label, kind.make_empty(cls, None))
+        self._fill(kind, value, content)
+        return value
 
-    def _fill(self, kind: ObjectKind, made: ProgramObject, content: RecipeJson) -> None:
+    def _fill(self, kind: ObjectKind, value: ProgramObject, content: RecipeJson) -> None:
         assert kind.write is not None
         match content:
             case ["bytearray", text, _]:
-                kind.write(made, text, ())
+                kind.write(value, text, ())
             case ["dict", entries, _]:
-                kind.write(made, None, [self.build(part) for entry in entries for part in entry])
+                kind.write(value, None, [self.build(part) for entry in entries for part in entry])
             case [_, _, items, _]:
-                kind.write(made, None, [self.build(item) for item in items])
+                kind.write(value, None, [self.build(item) for item in items])
 
     # --- objects ---------------------------------------------------------------------------------
 
@@ -136,11 +136,11 @@ class RecipeBuilder:
         cls = find_class(module, qualname)
         assert OBJECT.make_empty is not None
         try:
-            made = self._label(label, OBJECT.make_empty(cls, None))
+            value = self._label(label, OBJECT.make_empty(cls, None))
         except TypeError as problem:
             raise CannotBuild(f"an object of {qualname} ({problem})") from None
-        self._set_attributes(made, attributes)
-        return made
+        self._set_attributes(value, attributes)
+        return value
 
     def _build_extended(
         self,
@@ -158,11 +158,11 @@ class RecipeBuilder:
         if base is None:
             raise CannotBuild(f"an object of {qualname}, which is no subclass of a builtin here")
         try:
-            made = self._build_content(cls, content, label, base)
+            value = self._build_content(cls, content, label, base)
         except TypeError as problem:
             raise CannotBuild(f"an object of {qualname} ({problem})") from None
-        self._set_attributes(made, attributes)
-        return made
+        self._set_attributes(value, attributes)
+        return value
 
     def _build_raised(
         self,
@@ -180,19 +180,19 @@ class RecipeBuilder:
         new: Callable[..., BaseException] = base.__new__
         init: Callable[..., None] = own_names(base).get("__init__", BaseException.__init__)
         try:
-            made = new(cls, *arguments)
-            init(made, *arguments)
+            value = new(cls, *arguments)
+            init(value, *arguments)
         except Exception as problem:
             raise CannotBuild(f"a {qualname} ({problem})") from None
-        made.args = arguments
-        self._label(label, made)
-        self._set_attributes(made, attributes)
-        return made
+        value.args = arguments
+        self._label(label, value)
+        self._set_attributes(value, attributes)
+        return value
 
-    def _set_attributes(self, made: ProgramObject, attributes: Attributes) -> None:
+    def _set_attributes(self, value: ProgramObject, attributes: Attributes) -> None:
         for name, recipe in attributes:
-            if not write_attribute(made, name, self.build(recipe)):
-                raise CannotBuild(f"an object of {type(made).__qualname__}: it has no {name}")
+            if not write_attribute(value, name, self.build(recipe)):
+                raise CannotBuild(f"an object of {type(value).__qualname__}: it has no {name}")
 
     # --- what is found by its name ---------------------------------------------------------------
 

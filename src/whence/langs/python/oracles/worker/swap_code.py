@@ -78,16 +78,16 @@ class CodeSwap:
 
     def place(self, code: CodeType) -> str:
         """Tells code from other code of its name, equally in both versions."""
-        known = self._find_pair(code)
-        if known is not None:
-            return known.place
+        pair = self._find_pair(code)
+        if pair is not None:
+            return pair.place
         return blake2b(b"%d " % code.co_firstlineno + code.co_linetable, digest_size=8).hexdigest()
 
     def captured(self, function: FunctionType) -> list[Any]:
         """The cells that a function has in both versions. Others are for its own code."""
         code = function.__code__
-        known = self._find_pair(code)
-        both = None if known is None else known.captured
+        pair = self._find_pair(code)
+        both = None if pair is None else pair.captured
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         return [cell for name, cell in sorted(cells) if both is None or name in both]
 
@@ -102,15 +102,15 @@ class CodeSwap:
 
     def _counterpart(self, code: CodeType) -> CodeType:
         """The reference's code for some code, if there is any; otherwise the code itself."""
-        known = self._find_pair(code)
-        return code if known is None or known.theirs is None else known.theirs
+        pair = self._find_pair(code)
+        return code if pair is None or pair.theirs is None else pair.theirs
 
     def is_own(self, code: CodeType) -> bool:
         """Whether code is the program's own and differs in the reference."""
         if id(code) in self._there or _absolute(code.co_filename) not in self._files:
             return False
-        known = self._own.get(_key(code))
-        return known is None or known.code != known.theirs
+        pair = self._own.get(_key(code))
+        return pair is None or pair.code != pair.theirs
 
     def swap_everywhere(self) -> None:
         """Give all functions the reference's code, those that are loaded later included."""
