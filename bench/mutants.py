@@ -124,6 +124,7 @@ def run(
                 number, mutant = wanted.pop(0)
                 running[_started(subject, mutant, number, options.seconds)] = mutant
             for ended in wait(list(running)):
+                assert isinstance(ended, Connection)
                 mutant = running.pop(ended)
                 try:
                     line = Line(**ended.recv())
@@ -167,7 +168,7 @@ def report(lines: Iterable[Line]) -> str:
         for (name, number), group in groupby(ordered, lambda line: (line.package, line.version))
     ]
     rows.append(_row("all", ordered))
-    text = table(rows, HEADER)
+    text: str = table(rows, HEADER)
     kept = [line for line in ordered if line.how in (mutation.KEPT, LATE)]
     reasons = Counter(_first_reason(line) for line in kept)
     if reasons:

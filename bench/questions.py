@@ -34,14 +34,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import bug_corpus
 import mutation
-from whence.langs.python.oracles.reference import reference_oracle_for
-from whence.ui.terminal.question import question_lines
 
 from whence.app.frontends import open_any
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contract_oracle_for
+from whence.langs.python.oracles.reference_oracle import reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
-from whence.langs.python.priors.import_prior import ImportingPrior
+from whence.langs.python.priors.import_prior import ImportPrior
 from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
@@ -51,6 +50,7 @@ from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
 from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal.plain import WIDTH_IN_PIPES
+from whence.ui.terminal.question_text import question_lines
 
 BEGIN = "<!-- begin: written by `whence bench questions --write docs/questions.md` -->"
 BEGIN_MUTANTS = BEGIN.replace("questions --write", "questions --mutants N --write")
@@ -100,11 +100,11 @@ def debug(
     With a recording, who marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = SessionDriver(State(tree, prior=ImportingPrior()), oracles)
+    debugging = SessionDriver(State(tree, prior=ImportPrior()), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
     if recording is not None:
         opened = open_any(recording)
-        state = State(tree, opened.provenance, prior=ImportingPrior())
+        state = State(tree, opened.provenance, prior=ImportPrior())
         debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
         wrong = Answered(bug_corpus.symptom_answers(case.bug, tree))
     started = time.perf_counter()
@@ -167,7 +167,8 @@ class Watched:
 def with_declared(case: Case) -> Session:
     """A session in which all that the code itself declares is asked first."""
     contracts = contract_oracle_for(case.tree)
-    oracles = [*([] if contracts is None else [contracts]), TypeHintOracle(case.tree)]
+    oracles: list[Oracle] = [] if contracts is None else [contracts]
+    oracles.append(TypeHintOracle(case.tree))
     watched = [Watched(oracle, case) for oracle in oracles]
     session = debug(case, DEFAULT, watched)
     return replace(session, mistakes=[text for each in watched for text in each.mistakes])

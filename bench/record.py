@@ -305,22 +305,23 @@ def table(python: str, workloads: list[str], tools: list[str], repeat: int) -> N
         for name, found in zip(workloads, cells, strict=True):
             if found and found["calls"]:
                 calls.setdefault(name, found["calls"])
-        if not all(cells):
+        measurements = [found for found in cells if found]
+        if len(measurements) < len(cells):
             print(f"{tool:24}" + "not to be had here")
             continue
-        ratios = [found["ratio"] for found in cells]
-        added[tool] = [found["added"] for found in cells]
+        ratios = [found["ratio"] for found in measurements]
+        added[tool] = [found["added"] for found in measurements]
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
         row = "".join(f"{ratio:13.2f}" for ratio in ratios)
         print(f"{tool:24}{row}{mean:9.2f}{max(ratios):9.2f}", flush=True)
         sizes = [
             found["bytes"] / calls[name] if calls.get(name) else 0
-            for name, found in zip(workloads, cells, strict=True)
+            for name, found in zip(workloads, measurements, strict=True)
         ]
         if any(sizes):
             row = "".join(f"{size:13.1f}" for size in sizes)
             print(f"{'  bytes a call':24}{row}{statistics.fmean(sizes):9.1f}{max(sizes):9.0f}")
-        row = "".join(f"{found['memory']:13.0f}" for found in cells)
+        row = "".join(f"{found['memory']:13.0f}" for found in measurements)
         print(f"{'  peak MB more':24}{row}")
     for tool in ("whence shallow", "whence full"):
         for peer in ("viztracer args+results", "no-op callback"):
@@ -351,7 +352,7 @@ def pythons(every: bool) -> Iterator[str]:
         yield sys.executable
         return
     sys.path.insert(0, str(HERE.parent / "tools"))
-    import environments  # type: ignore[import-not-found]
+    import environments
 
     for interpreter in environments.at_hand(environments.running()):
         environments.prepare(interpreter, ["bench"])
@@ -369,7 +370,8 @@ def main() -> int:
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cell:
-        print(json.dumps(measured(*options.cell, options.repeat)))
+        workload, tool = options.cell
+        print(json.dumps(measured(workload, tool, options.repeat)))
     elif options.growth:
         growth(options.backend)
     else:

@@ -16,7 +16,7 @@ from papers import load
 from recorded import BACKENDS
 
 from whence.app.frontends import open_any
-from whence.langs.python.record.choose import NATIVE
+from whence.langs.python.record.backend_choice import NATIVE
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

@@ -22,7 +22,7 @@ from recorded import environment
 from bug_corpus import Bug
 
 from whence.errors import WhenceError
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call, OutcomeKind

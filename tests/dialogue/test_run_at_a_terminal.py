@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from recorded import environment
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 
 pexpect = pytest.importorskip("pexpect")
 if sys.platform == "win32":

@@ -13,7 +13,7 @@ from hard_programs import PROGRAMS
 from recorded import environment
 
 from whence.cli.main import main
-from whence.langs.python.record.choose import NATIVE, candidates
+from whence.langs.python.record.backend_choice import NATIVE, candidates
 
 if not any(each.name == NATIVE and each.can_be_used for each in candidates()):
     pytest.skip("the recorder in C knows what is printed", allow_module_level=True)

@@ -12,7 +12,7 @@ import pytest
 from frozen_runs import Outcome, frozen_by_chance
 from impure_programs import program
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
 

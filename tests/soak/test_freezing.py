@@ -9,7 +9,7 @@ import pytest
 from frozen_runs import frozen_by_chance
 from mutation import DRIVERS
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 
 pytestmark = [
     pytest.mark.soak,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 
 pytestmark = [
     pytest.mark.soak,

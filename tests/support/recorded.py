@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whence.langs.python.record.choose import candidates
+from whence.langs.python.record.backend_choice import candidates
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, WrittenRecording
 from whence.langs.python.record.user_code import UserCodeRules

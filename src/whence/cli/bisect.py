@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whence.cli import record, run
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import Target, TargetKind
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.oracles.bisection import Bisection, BisectionResult, Command
 from whence.langs.python.oracles.checkouts import git, repository
 

@@ -6,7 +6,7 @@ import argparse
 
 from whence.cli import run as running
 from whence.errors import UsageError
-from whence.langs.python.debuggee.launch import Target, TargetKind
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 
 _USAGE = "whence call [OPTIONS] 'package.module:function' [ARGS]"
 

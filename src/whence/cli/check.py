@@ -21,8 +21,8 @@ import numpy as np
 from whence.app.oracle_gathering import answer_file, project_folder
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
-from whence.langs.python.debuggee.launch import Target
 from whence.langs.python.debuggee.order import Order
+from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.launching.first_run import (
     FirstRun,
     keep_environment,

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 
 import whence
-from whence.langs.python.record.choose import NATIVE, Candidate, candidates
-from whence.langs.python.record.journal.choosing import obstacle as no_journal
+from whence.langs.python.record.backend_choice import NATIVE, Candidate, candidates
+from whence.langs.python.record.journal.journal_choice import obstacle as no_journal
 from whence.langs.python.replay.checkpoint_pool import obstacle as no_checkpoints
 from whence.tree import tree_index
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import NoReturn
 
 from whence.errors import UsageError
-from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.debuggee.order import ClosingMessage, Order
 from whence.langs.python.debuggee.order_execution import execute
-from whence.langs.python.record.choose import NATIVE, PURE, VARIABLE, choose_backend
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind
+from whence.langs.python.record.backend_choice import NATIVE, PURE, VARIABLE, choose_backend
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, usual_settings
 from whence.langs.python.record.repeatable import pin_hash_seed

@@ -19,7 +19,7 @@ from whence.app.first_answers import FirstAnswers
 from whence.app.frontends import open_any
 from whence.cli import record, session_options, symptom_option
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import Target
+from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.launching.first_run import (
     FULL,
     STOP,

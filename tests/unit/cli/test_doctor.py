@@ -11,8 +11,8 @@ import pytest
 
 from whence.cli import doctor
 from whence.errors import WhenceError
-from whence.langs.python.record import choose
-from whence.langs.python.record.choose import Candidate
+from whence.langs.python.record import backend_choice
+from whence.langs.python.record.backend_choice import Candidate
 
 
 def said(capsys: Any) -> tuple[int, str]:
@@ -22,7 +22,7 @@ def said(capsys: Any) -> tuple[int, str]:
 
 def here(monkeypatch: pytest.MonkeyPatch, *every: Candidate) -> None:
     monkeypatch.setattr(doctor, "candidates", lambda: every)
-    monkeypatch.setattr(choose, "candidates", lambda: every)
+    monkeypatch.setattr(backend_choice, "candidates", lambda: every)
 
 
 NATIVE = Candidate("native", "in C")
@@ -70,7 +70,7 @@ def test_if_nothing_can_record_the_exit_code_says_so(
     assert "journal         no: nothing records here\n" in text
     assert "checkpoints     no: they need a journal\n" in text
     with pytest.raises(WhenceError, match="nothing can record here") as problem:
-        choose.choose_backend()
+        backend_choice.choose_backend()
     assert "install a compiler" in str(problem.value)
     assert "no ctypes" in str(problem.value)
 
@@ -102,16 +102,16 @@ def test_a_backend_that_is_wanted_and_cannot_be_had_is_refused(
 ) -> None:
     here(monkeypatch, NOT_BUILT, PURE)
     with pytest.raises(WhenceError, match="native: it was not built; install a compiler"):
-        choose.choose_backend("native")
+        backend_choice.choose_backend("native")
     with pytest.raises(WhenceError, match="there is no backend named magic"):
-        choose.choose_backend("magic")
-    monkeypatch.setenv(choose.VARIABLE, "pure")
-    assert choose.choose_backend() is PURE
+        backend_choice.choose_backend("magic")
+    monkeypatch.setenv(backend_choice.VARIABLE, "pure")
+    assert backend_choice.choose_backend() is PURE
 
 
 def test_a_free_threaded_python_is_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1)
-    for candidate in choose.candidates():
+    for candidate in backend_choice.candidates():
         assert "free-threaded" in candidate.why_not()
 
 
@@ -120,5 +120,5 @@ def test_another_interpreter_is_refused_with_a_reason(monkeypatch: pytest.Monkey
         name = "pypy"
 
     monkeypatch.setattr(sys, "implementation", Other)
-    for candidate in choose.candidates():
+    for candidate in backend_choice.candidates():
         assert candidate.why_not() == "this is pypy; whence records CPython only"

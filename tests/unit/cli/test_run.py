@@ -15,7 +15,7 @@ import pytest
 from recorded import environment
 
 from whence.cli.main import main
-from whence.langs.python.record.choose import NATIVE, candidates
+from whence.langs.python.record.backend_choice import NATIVE, candidates
 from whence.langs.python.recordings import beside, latest, read_symptom, recordings
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import Symptom, SymptomKind

@@ -17,7 +17,7 @@ from whence.app.session_driver import SessionDriver
 from whence.cli.main import main
 from whence.cli.why import find_call
 from whence.errors import WhenceError
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import PERSON, Answer, Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS
 
-from whence.langs.python.record.choose import PURE
+from whence.langs.python.record.backend_choice import PURE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

@@ -14,7 +14,7 @@ from enum import Enum
 from types import CodeType
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import Target
+from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.record.recording import Settings
 

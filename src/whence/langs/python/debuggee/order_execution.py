@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from whence.langs.python.debuggee.executed_lines import LineWatch
-from whence.langs.python.debuggee.launch import compile_plainly, launch
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
+from whence.langs.python.debuggee.run_as_python import compile_plainly, launch
 from whence.langs.python.record.children import leave
-from whence.langs.python.record.journal.choosing import Journal, journal_of
+from whence.langs.python.record.journal.journal_choice import Journal, journal_of
 from whence.langs.python.record.recording import Recording, WrittenRecording
 from whence.langs.python.record.repeatable import aside, directly
 from whence.langs.python.record.user_code import UserCode, UserCodeRules

@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import IO, NoReturn
 
-from whence.langs.python.debuggee.launch import START
 from whence.langs.python.debuggee.order import Order
+from whence.langs.python.debuggee.run_as_python import START
 
 
 def start_debuggee(

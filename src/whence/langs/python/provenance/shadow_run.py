@@ -21,8 +21,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from whence.langs.python.debuggee.launch import Target, launch
 from whence.langs.python.debuggee.order import TargetCall
+from whence.langs.python.debuggee.run_as_python import Target, launch
 from whence.langs.python.provenance.influence_slices import calls_below_handlers, influencing_calls
 from whence.langs.python.provenance.marked_parts import (
     Criterion,
@@ -42,7 +42,7 @@ from whence.langs.python.record.repeatable import OWN, Aside, directly, make_rep
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 
 if TYPE_CHECKING:
-    from whence.langs.python.record.journal.choosing import Journal
+    from whence.langs.python.record.journal.journal_choice import Journal
 
 RESULT = "result"
 RAISED = "raised"

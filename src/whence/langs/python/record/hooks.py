@@ -15,12 +15,12 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from whence.langs.python.record.backend_choice import free_tool_id
 from whence.langs.python.record.call_stream import START, Resumption
-from whence.langs.python.record.choose import free_tool_id
 from whence.langs.python.record.frame_values import UNKNOWN, sent_value, variable
 
 if TYPE_CHECKING:
-    from whence.langs.python.record.pure import PureBackend
+    from whence.langs.python.record.python_backend import PureBackend
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _AWAITS = 3
@@ -62,7 +62,7 @@ if sys.version_info >= (3, 12):
 
         def install(self) -> None:
             tool = free_tool_id()
-            assert tool is not None, "choose.py looked for one"
+            assert tool is not None, "backend_choice.py looked for one"
             self._tool = tool
             _monitoring.use_tool_id(tool, "whence")
             callbacks: dict[int, Callable[..., object]] = {

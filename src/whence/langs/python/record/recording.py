@@ -22,8 +22,8 @@ from typing import Any
 
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend, CodeReader
+from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import Family, new_family
-from whence.langs.python.record.choose import choose_backend, make
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.options import WHOLE_BOUND, Bound, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (

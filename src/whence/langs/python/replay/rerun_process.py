@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import Target
 from whence.langs.python.debuggee.on_target_call import CALLS
 from whence.langs.python.debuggee.order import Order, Playback, StopSignal, Task
+from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.launching.debuggee_process import start_debuggee
 from whence.langs.python.launching.first_run import STOP, kept_environment
-from whence.langs.python.record.journal.choosing import JOURNAL
+from whence.langs.python.record.journal.journal_choice import JOURNAL
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.recording import Settings, usual_settings
 from whence.langs.python.record.repeatable import HASH_SEED, OWN

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import Target, TargetKind
 from whence.langs.python.debuggee.order import (
     VERSION,
     CheckpointChannel,
@@ -22,6 +21,7 @@ from whence.langs.python.debuggee.order import (
     TrialCall,
     Zoom,
 )
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.user_code import UserCodeRules

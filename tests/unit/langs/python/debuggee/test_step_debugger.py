@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from recorded import environment
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 
 pexpect = pytest.importorskip("pexpect")
 pytestmark = pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")

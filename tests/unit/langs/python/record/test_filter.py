@@ -11,8 +11,8 @@ import pytest
 from recorded import BACKENDS, as_node
 
 from whence.cli.main import main
-from whence.langs.python.record.choose import NATIVE
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.backend_choice import NATIVE
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

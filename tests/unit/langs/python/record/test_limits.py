@@ -11,7 +11,7 @@ from debuggee_runs import order_for
 from recorded import BACKENDS, recording
 
 from whence.langs.python.launching.first_run import FirstRun, run_first
-from whence.langs.python.record.choose import NATIVE
+from whence.langs.python.record.backend_choice import NATIVE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules

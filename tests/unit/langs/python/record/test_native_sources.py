@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from whence.langs.python.record import choose
+from whence.langs.python.record import backend_choice
 
-RECORD = Path(choose.__file__).parent
+RECORD = Path(backend_choice.__file__).parent
 SOURCES = sorted(
     path
     for folder in (RECORD / "native", RECORD / "journal" / "native")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import BACKENDS, Node, as_node, recording
 
-from whence.langs.python.record.choose import NATIVE
+from whence.langs.python.record.backend_choice import NATIVE
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_source import TraceSource

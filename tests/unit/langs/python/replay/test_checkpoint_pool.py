@@ -19,8 +19,8 @@ from journal_programs import PROGRAMS, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.launch import START
-from whence.langs.python.record.journal.choosing import obstacle as no_journal
+from whence.langs.python.debuggee.run_as_python import START
+from whence.langs.python.record.journal.journal_choice import obstacle as no_journal
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace

@@ -16,7 +16,7 @@ import pytest
 from whence.cli.main import main
 from whence.langs.python.debuggee.order import Task
 from whence.langs.python.freezing.process_state import first_change, process_state
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.replay import frozen_calls, partial_replay
 from whence.langs.python.replay.frozen_calls import Effects, FrozenCalls, outermost
 from whence.langs.python.replay.program_reruns import ProgramReruns

@@ -13,7 +13,7 @@ from journal_programs import PROGRAMS, USE, Program, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace

@@ -14,7 +14,7 @@ import pytest
 
 from whence.cli.main import main
 from whence.errors import CannotExpand, WhenceError
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.replay_settings import ReplaySettings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from debuggee_runs import record_repeatably
 
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
 from whence.langs.python.trace.trace_reader import open_trace

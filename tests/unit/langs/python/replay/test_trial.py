@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whence.errors import WhenceError
-from whence.langs.python.record.journal.choosing import obstacle
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.trial import ChangedLine

@@ -10,7 +10,7 @@ import pytest
 from recorded import environment
 
 from whence.errors import UsageError
-from whence.langs.python.record.choose import NATIVE, candidates
+from whence.langs.python.record.backend_choice import NATIVE, candidates
 from whence.langs.python.symptoms.run_symptom import first_answers, summarize_run
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, parse

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import environment
 
-from whence.langs.python.record.choose import NATIVE, candidates
+from whence.langs.python.record.backend_choice import NATIVE, candidates
 from whence.langs.python.trace.trace_provenance import TraceProvenance
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import find_mark

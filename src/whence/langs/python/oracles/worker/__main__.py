@@ -35,7 +35,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     decode_message,
     encode_message,
 )
-from whence.langs.python.record.choose import choose_backend
+from whence.langs.python.record.backend_choice import choose_backend
 from whence.langs.python.record.user_code import UserCodeRules
 
 # The program may replace them.

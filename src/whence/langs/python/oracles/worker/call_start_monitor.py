@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from whence.langs.python.record.choose import free_tool_id
+from whence.langs.python.record.backend_choice import free_tool_id
 
 
 class CallStartMonitor:

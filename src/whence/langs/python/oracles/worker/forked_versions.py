@@ -33,7 +33,7 @@ from types import (
     GeneratorType,
 )
 
-from whence.langs.python.debuggee.launch import Target, TargetKind, launch
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind, launch
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import Digest, ObjectDigests
 from whence.langs.python.objects.object_kinds import ProgramObject

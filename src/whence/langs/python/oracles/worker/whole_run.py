@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from importlib.machinery import PathFinder
 
-from whence.langs.python.debuggee.launch import Target, TargetKind, launch
+from whence.langs.python.debuggee.run_as_python import Target, TargetKind, launch
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
 from whence.langs.python.record.options import RecordOptions

@@ -6,8 +6,9 @@ is run again, none of that is asked for; what was noted is given once more, in t
 nothing is done twice: what is written goes to files in a folder of the re-run; what is sent,
 removed or started is only said to have been.
 
-`kinds.py` lists the functions through which a program reaches the world, `writing.py` is for the
-first run, `playing.py` for the others, `kept_files.py` keeps the content of files that were read.
+`journalled_functions.py` lists the functions through which a program reaches the outside world,
+`writing.py` serves the first run, `playing.py` the re-runs, and `kept_files.py` keeps the contents
+of files that were read.
 The functions themselves stay what they are: `native/` exchanges what they lead to.
 
 Invariant: with the journal on the program sees nothing different, and a re-run changes nothing

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.langs.python.record import _recorder
-from whence.langs.python.record.journal.kinds import Handler
+from whence.langs.python.record.journal.journalled_functions import Handler
 
 _PUT_OFF = 50_000
 """The interpreter collects after so many new objects without a scheduled collection."""

@@ -17,18 +17,10 @@ from typing import Any, NoReturn
 
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _interposition
-from whence.langs.python.record.journal.choosing import ENVIRONMENT, JOURNAL
-from whence.langs.python.record.journal.choosing import FILES as KEPT
 from whence.langs.python.record.journal.collector import Collector
-from whence.langs.python.record.journal.kept_files import (
-    FOLDER,
-    NAMELESS,
-    OTHER,
-    KeptFiles,
-    Missing,
-    Sandbox,
-)
-from whence.langs.python.record.journal.kinds import (
+from whence.langs.python.record.journal.journal_choice import ENVIRONMENT, JOURNAL
+from whence.langs.python.record.journal.journal_choice import FILES as KEPT
+from whence.langs.python.record.journal.journalled_functions import (
     FILE,
     KINDS,
     NEXT,
@@ -39,6 +31,14 @@ from whence.langs.python.record.journal.kinds import (
     Entrances,
     Handler,
     spoken,
+)
+from whence.langs.python.record.journal.kept_files import (
+    FOLDER,
+    NAMELESS,
+    OTHER,
+    KeptFiles,
+    Missing,
+    Sandbox,
 )
 from whence.langs.python.record.journal.writing import (
     Given,

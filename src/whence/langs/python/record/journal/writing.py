@@ -17,8 +17,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
-from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
-from whence.langs.python.record.journal.kinds import (
+from whence.langs.python.record.journal.journalled_functions import (
     FILE,
     KINDS,
     NEXT,
@@ -29,6 +28,7 @@ from whence.langs.python.record.journal.kinds import (
     Entrances,
     Handler,
 )
+from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
 
 WRITING = 1
 VERSION = 1

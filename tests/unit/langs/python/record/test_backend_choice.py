@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from whence.errors import WhenceError
-from whence.langs.python.record import choose
-from whence.langs.python.record.choose import candidates, choose_backend
+from whence.langs.python.record import backend_choice
+from whence.langs.python.record.backend_choice import candidates, choose_backend
 
-RECORDER = Path(choose.__file__).parent / "native"
+RECORDER = Path(backend_choice.__file__).parent / "native"
 
 
 def compiler() -> list[str]:
@@ -109,7 +109,7 @@ def test_where_the_recorder_in_c_refuses_the_other_one_records(
 ) -> None:
     monkeypatch.delenv("WHENCE_BACKEND", raising=False)
     refusal = ImportError("the C recorder refuses: this version of Python is not known to it")
-    monkeypatch.setattr(choose, "load_extension", lambda name: refusal)
+    monkeypatch.setattr(backend_choice, "load_extension", lambda name: refusal)
     native, _ = candidates()
     assert native.why_not() == str(refusal)
     assert choose_backend(None).name == "pure"

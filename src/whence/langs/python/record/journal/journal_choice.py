@@ -10,7 +10,7 @@ import json
 import os
 from typing import Protocol
 
-from whence.langs.python.record.choose import NATIVE, choose_backend
+from whence.langs.python.record.backend_choice import NATIVE, choose_backend
 from whence.langs.python.record.recording import Recording
 
 JOURNAL, FILES, ENVIRONMENT = "journal", "files", "environment.json"
