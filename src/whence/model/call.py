@@ -279,16 +279,16 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
         if read.name == root:
             return read.value, True, -1
     if root == YIELDED and call.outcome.yielded:
-        return _listed(call.outcome.yielded), False, -1
+        return _as_list(call.outcome.yielded), False, -1
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
     if root == PRINTED and after is None and (call.output or call.printed):
         lines = call.output or tuple(call.printed.removesuffix("\n").split("\n"))
-        return _listed(tuple(atom(repr(line)) for line in lines)), False, -1
+        return _as_list(tuple(atom(repr(line)) for line in lines)), False, -1
     return None if after is None else (after, False, -1)
 
 
-def _listed(values: tuple[Value, ...]) -> Value:
+def _as_list(values: tuple[Value, ...]) -> Value:
     return Value(Kind.LIST, "", tuple((f"[{n}]", value) for n, value in enumerate(values)))
 
 

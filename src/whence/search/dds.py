@@ -80,7 +80,7 @@ def _fresh(
     suspects: Suspects, graph: FunctionGraph, functions: list[int]
 ) -> tuple[int, str] | None:
     """The function to look at, of those with open calls that are not folded, and why."""
-    folded = _folded(suspects) - {graph.root}
+    folded = _folded_functions(suspects) - {graph.root}
     names = suspects.tree.functions
     through = sum(1 << function for function in folded)
     space = graph.reached(graph.root, through) & sum(1 << function for function in functions)
@@ -90,7 +90,7 @@ def _fresh(
     if not fresh:
         return None
     space |= 1 << graph.root
-    left = {function: _expected(graph, space, through, function) for function in fresh}
+    left = {function: _functions_left(graph, space, through, function) for function in fresh}
     best = min(fresh, key=left.__getitem__)
     passed = [names[function].short() for function in sorted(folded) if function in functions]
     why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
@@ -103,14 +103,14 @@ def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _expected(graph: FunctionGraph, space: int, folded: int, function: int) -> int:
+def _functions_left(graph: FunctionGraph, space: int, folded: int, function: int) -> int:
     """How many functions the two answers leave together: half of it is to be expected."""
     if_wrong = graph.reached(function, folded) & space
     if_right = graph.reached(graph.root, folded | 1 << function) & space
     return if_wrong.bit_count() + if_right.bit_count()
 
 
-def _folded(suspects: Suspects) -> set[int]:
+def _folded_functions(suspects: Suspects) -> set[int]:
     """The functions of which one call was right, and since then none was wrong."""
     folded: set[int] = set()
     for judged in suspects.history:

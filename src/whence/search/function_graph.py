@@ -30,12 +30,12 @@ class FunctionGraph:
             caller: sum(1 << callee for callee in callees)
             for caller, callees in self._callees.items()
         }
-        self.order = self._ordered()
+        self.order = self._breadth_first()
 
     def reached(self, start: int, without: int = 0) -> int:
         """The functions that can be reached from one, itself included, as bits.
 
-        `without`: the bits of functions through which no way leads.
+        `without`: the bits of functions that block the path.
         """
         reached, fresh = 0, (1 << start) & ~without
         while fresh:
@@ -48,7 +48,7 @@ class FunctionGraph:
             fresh = after & ~reached & ~without
         return reached
 
-    def _ordered(self) -> list[int]:
+    def _breadth_first(self) -> list[int]:
         """Level by level from the root, each level in the order of the text."""
         order = [self.root]
         visited = {self.root}
@@ -64,7 +64,7 @@ def _edges(suspects: Suspects) -> dict[int, dict[int, None]]:
     """For each function those that it may call, in order."""
     edges: dict[int, dict[int, None]] = {}
     functions = suspects.tree.functions
-    pairs = _made(suspects)
+    pairs = _function_pairs(suspects)
     if suspects.graph is not None:
         concerned = {int(suspects.columns.function[suspects.top])}
         concerned.update(number for pair in pairs for number in pair)
@@ -76,7 +76,7 @@ def _edges(suspects: Suspects) -> dict[int, dict[int, None]]:
     return edges
 
 
-def _made(suspects: Suspects) -> list[tuple[int, int]]:
+def _function_pairs(suspects: Suspects) -> list[tuple[int, int]]:
     """The pairs of functions of which one called the other below the top, in order of time."""
     columns = suspects.columns
     area = slice(suspects.top + 1, suspects.stop)

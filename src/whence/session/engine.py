@@ -87,7 +87,7 @@ def apply(state: State, event: Event) -> State:
         case MarkTraced(answer):
             return replace(state, traced=state.traced | {answer})
         case Answered(answers):
-            state = state.with_facts(_changed(state, event))
+            state = state.with_facts(_next_facts(state, event))
             # Said again, a mark is traced again: a re-run may be allowed by now.
             return replace(state, traced=state.traced.difference(answers))
         case Begun():
@@ -101,10 +101,10 @@ def apply(state: State, event: Event) -> State:
                 raise UsageError("there is nothing to redo")
             return state.at(state.future[0], (*state.past, state.now()), state.future[1:])
         case _:
-            return state.with_facts(_changed(state, event))
+            return state.with_facts(_next_facts(state, event))
 
 
-def _changed(state: State, event: Event) -> Facts:
+def _next_facts(state: State, event: Event) -> Facts:
     facts = state.facts
     match event:
         case Answered(answers):
@@ -125,12 +125,12 @@ def _changed(state: State, event: Event) -> Facts:
                 raise UsageError(f"there is no switch {name!r}; there is {names}")
             facts = replace(facts, switches=replace(facts.switches, **{name: on}))
             if name == "duplicates" and on and facts.clash is None:
-                return _compared(state, facts, facts.answers)
+                return _check_again(state, facts, facts.answers)
             return facts
         case OracleTurned(name, on):
             return _with_oracle(state, facts, name, on)
         case Resolved(keep_earlier):
-            return _resolved(state, facts, keep_earlier)
+            return _resolve_contradiction(state, facts, keep_earlier)
         case Rejected():
             return replace(
                 facts,
@@ -149,7 +149,7 @@ def _changed(state: State, event: Event) -> Facts:
             raise AssertionError(f"no rule for {event}")
 
 
-def _compared(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
+def _check_again(state: State, facts: Facts, answers: tuple[Answer, ...]) -> Facts:
     """The facts with these answers alone, each checked again against those before it."""
     return _with_answers(state, replace(facts, answers=()), answers, again=True)
 
@@ -206,10 +206,10 @@ def _with_oracle(state: State, facts: Facts, name: str, on: bool) -> Facts:
     clash = facts.clash
     answers = (*facts.answers, *((clash.later, *clash.waiting) if clash else ()))
     facts = replace(facts, silenced=(*facts.silenced, name), clash=None)
-    return _compared(state, facts, tuple(answer for answer in answers if answer.by != name))
+    return _check_again(state, facts, tuple(answer for answer in answers if answer.by != name))
 
 
-def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
+def _resolve_contradiction(state: State, facts: Facts, keep_earlier: bool) -> Facts:
     outcome = react_to_traced(state)
     if not isinstance(outcome, Revise):
         raise UsageError("there is no contradiction to resolve")
@@ -225,7 +225,7 @@ def _resolved(state: State, facts: Facts, keep_earlier: bool) -> Facts:
     else:
         answers = (*_without(state, facts, earlier.node), later, *waiting)
     # Check all of them: there may be more contradictions if a switch was turned in between.
-    return _compared(state, facts, answers)
+    return _check_again(state, facts, answers)
 
 
 def _without(state: State, facts: Facts, node: int) -> tuple[Answer, ...]:

@@ -103,7 +103,7 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class NotExpandable:
-    """The calls below an implicit call cannot be had, for this reason."""
+    """The calls below an implicit call are not available, for this reason."""
 
     node: int
     reason: str

@@ -110,7 +110,7 @@ def encode(entry: LogEntry) -> dict[str, object]:
 
 
 def decode(record: Any) -> LogEntry:
-    """The event that a line stands for."""
+    """The event that a line describes."""
     match record["event"]:
         case "answered":
             return Answered(tuple(decode_answer(answer) for answer in record["answers"]))

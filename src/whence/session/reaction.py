@@ -150,7 +150,7 @@ def _implicit_top(state: State, space: SearchSpace) -> Outcome:
     """Expand an implicit top, once asking about it leads no further."""
     node = state.tree.id(space.top)
     is_gone = node in state.not_expandable
-    # Somebody who could not judge the top may be able to judge its callees, if they can be had.
+    # A person who could not judge the top may be able to judge its callees, if available.
     if not space.skips(space.top) or is_gone:
         asked = _ask_top(state, space)
         if asked is not None:

@@ -97,11 +97,11 @@ class SpaceCache:
             )
             applied = 0
         for answer in facts.answers[applied:]:
-            space.apply(self._judged(state, answer))
+            space.apply(self._judge(state, answer))
         self._space, self._key, self._answers = space, key, facts.answers
         return space
 
-    def _judged(self, state: State, answer: Answer) -> Judged:
+    def _judge(self, state: State, answer: Answer) -> Judged:
         position = state.tree.position(answer.node)
         if answer.mark is None or state.provenance is None:
             return Judged(position, answer.verdict)
@@ -146,7 +146,7 @@ class State:
     past: tuple[Moment, ...] = ()
     future: tuple[Moment, ...] = ()
     not_expandable: Mapping[int, str] = field(default_factory=dict)
-    """Calls whose callees cannot be had, and why."""
+    """Calls whose callees are not available, and why."""
     traced: frozenset[Answer] = frozenset()
     """The answers whose marks were traced or given up."""
     prior: Prior | None = None

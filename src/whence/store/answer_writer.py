@@ -40,11 +40,11 @@ class AnswerWriter:
 
     def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """A session resumes: these answers were handled when they were given."""
-        self._written = self._stored(tree, answers)
+        self._written = self._answers_to_store(tree, answers)
 
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """Write the person's new answers, and withdraw those that no longer hold."""
-        holding = self._stored(tree, answers)
+        holding = self._answers_to_store(tree, answers)
         new = [
             answer
             for digest, answer in holding.items()
@@ -90,7 +90,7 @@ class AnswerWriter:
             self._reported.add(topic)
             self._notify(text)
 
-    def _stored(self, tree: Tree, answers: Sequence[Answer]) -> dict[str, StoredAnswer]:
+    def _answers_to_store(self, tree: Tree, answers: Sequence[Answer]) -> dict[str, StoredAnswer]:
         """What the file should hold of these answers, by digest, still without date and name."""
         stored: dict[str, StoredAnswer] = {}
         for answer in answers:

@@ -119,13 +119,13 @@ class ColumnTree:
 
 def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
     """The tree with one implicit call replaced by a tree that starts with the same call."""
-    functions, function_numbers = _merged(tree.functions, below.functions)
-    rules, rule_numbers = _merged(tree.rules, below.rules)
+    functions, function_numbers = _merge(tree.functions, below.functions)
+    rules, rule_numbers = _merge(tree.rules, below.rules)
     sources, source_numbers = _merged_sources(tree.sources, below.sources)
     old, new = tree.columns, below.columns
     growth = len(new) - 1
 
-    def joined(ours: npt.NDArray[np.generic], theirs: npt.NDArray[np.generic]) -> npt.NDArray[Any]:
+    def join(ours: npt.NDArray[np.generic], theirs: npt.NDArray[np.generic]) -> npt.NDArray[Any]:
         return np.concatenate([ours[:position], theirs, ours[position + 1 :]])
 
     parent = np.where(old.parent > position, old.parent + growth, old.parent)
@@ -133,19 +133,19 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
     inner_parent[0] = old.parent[position]
     end = np.where(old.end > position, old.end + growth, old.end)
     columns = Columns(
-        parent=joined(parent, inner_parent),
-        end=joined(end, new.end + position),
-        function=joined(old.function, function_numbers[new.function]),
-        rule=joined(old.rule, rule_numbers[new.rule]),
-        depth=joined(old.depth, new.depth + old.depth[position]),
-        outcome=joined(old.outcome, new.outcome),
-        own=joined(old.own, new.own),
+        parent=join(parent, inner_parent),
+        end=join(end, new.end + position),
+        function=join(old.function, function_numbers[new.function]),
+        rule=join(old.rule, rule_numbers[new.rule]),
+        depth=join(old.depth, new.depth + old.depth[position]),
+        outcome=join(old.outcome, new.outcome),
+        own=join(old.own, new.own),
         weight=old.weight,
-        equation=joined(old.equation, new.equation),
-        effort=joined(old.effort, new.effort),
-        implicit=joined(old.implicit, new.implicit),
+        equation=join(old.equation, new.equation),
+        effort=join(old.effort, new.effort),
+        implicit=join(old.implicit, new.implicit),
     )
-    ids = joined(all_ids(tree), all_ids(below))
+    ids = join(all_ids(tree), all_ids(below))
     if len(np.unique(ids)) != len(ids):
         raise CannotExpand(
             f"the calls below call {tree.id(position)} have ids that stand elsewhere in the tree"
@@ -156,8 +156,8 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
         functions=functions,
         rules=rules,
         sources=sources,
-        details=joined(tree.details, below.details),
-        source_of=joined(tree.source_of, source_numbers[below.source_of]),
+        details=join(tree.details, below.details),
+        source_of=join(tree.source_of, source_numbers[below.source_of]),
         ids=ids,
     )
 
@@ -169,7 +169,7 @@ def all_ids(tree: ColumnTree) -> Int64s:
     return np.arange(len(tree.columns), dtype=np.int64) + tree.first_id
 
 
-def _merged(
+def _merge(
     ours: Sequence[_Entry], theirs: Sequence[_Entry]
 ) -> tuple[list[_Entry], npt.NDArray[np.int32]]:
     """Both tables in one, and the new numbers of the second one's entries."""

@@ -27,7 +27,7 @@ class Repeating(Protocol):
 
     @property
     def gives_again(self) -> bool:
-        """Whether the calls below its calls can be had as often as they are asked for."""
+        """Whether the calls below its calls can be expanded any number of times."""
 
 
 def shrink(tree: Tree, most: int, needed: Mask, mentioned: Sequence[int]) -> Tree:

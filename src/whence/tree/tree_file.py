@@ -55,7 +55,7 @@ def open_tree(path: str | os.PathLike[str], progress: Progress | None = None) ->
     """The tree in a file. `progress` receives how many bytes were read, and of how many."""
     file_path = Path(path)
     try:
-        with _opened(file_path) as file:
+        with _open_regular(file_path) as file:
             return _tree_in(file_path, file, progress)
     except OSError as error:
         raise cannot_read(file_path, error) from None
@@ -87,7 +87,7 @@ def _tree_in(path: Path, file: BinaryIO, progress: Progress | None) -> ColumnTre
     return tree
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """The file, if it allows random access: a pipe would block or be used up."""
     try:
         about = path.stat()
@@ -172,7 +172,7 @@ class FileSource:
                 self._recent.move_to_end(detail)
                 return kept
         try:
-            with _opened(self._path) as file:
+            with _open_regular(self._path) as file:
                 line = read_line(file, detail)
         except OSError as error:
             raise cannot_read(self._path, error) from None
@@ -262,7 +262,7 @@ def write_tree(
     """
     find = origins or (lambda position: origins_of(tree, position))
     if not isinstance(target, str | os.PathLike):
-        target.writelines(_written(record, target) for record in _records(tree, find, header))
+        target.writelines(_json_line(record, target) for record in _records(tree, find, header))
         return
     path = Path(os.path.realpath(target))
     if path.exists() and not path.is_file():
@@ -273,7 +273,7 @@ def write_tree(
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:
             try:
-                file.writelines(_written(record, file) for record in _records(tree, find, header))
+                file.writelines(_json_line(record, file) for record in _records(tree, find, header))
                 file.close()
                 beside.replace(path)
             except BaseException:
@@ -286,7 +286,7 @@ def write_tree(
 def _write_into(path: Path, tree: Tree, origins: Origins, header: TreeHeader | None) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_written(record, file) for record in _records(tree, origins, header))
+            file.writelines(_json_line(record, file) for record in _records(tree, origins, header))
     except OSError as error:
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -341,7 +341,7 @@ def _plain_number(weight: float) -> int | float:
     return int(weight) if weight.is_integer() else weight
 
 
-def _written(record: Mapping[str, Any], stream: TextIO) -> str:
+def _json_line(record: Mapping[str, Any], stream: TextIO) -> str:
     text = json.dumps(record, ensure_ascii=False)
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")

@@ -94,7 +94,7 @@ def load(path: Path, stamp: Stamp, source: DetailSource) -> ColumnTree | None:
         about = json.loads((directory / "about.json").read_bytes())
         if about["format"] != _format() or about["stamp"] != asdict(stamp):
             return None
-        return _loaded(directory, about, source)
+        return _load_columns(directory, about, source)
     except Exception:  # Whatever is wrong with the index, the file itself is there to be read.
         return None
 
@@ -120,7 +120,7 @@ def load_extras(
         return None
 
 
-def _loaded(directory: Path, about: Mapping[str, Any], source: DetailSource) -> ColumnTree:
+def _load_columns(directory: Path, about: Mapping[str, Any], source: DetailSource) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
     functions = [decode_function(function) for function in tables["functions"]]
     rules = [decode_rule(rule) for rule in tables["rules"]]

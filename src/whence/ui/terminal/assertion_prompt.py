@@ -32,7 +32,7 @@ def ask_operand(
     if not failed.operands:
         return None
     names = _names(len(failed.operands))
-    screen.say("", *_shown(failed, statement, names, values))
+    screen.say("", *_assertion_lines(failed, statement, names, values))
     while True:
         typed = screen.read(f"{_prompt(names)} ")
         if typed is not None and typed.strip() in ("q", "quit"):
@@ -49,7 +49,7 @@ def ask_operand(
         screen.warn(f"One of {', '.join(_choices(names))}, or ? if you do not know.")
 
 
-def _shown(
+def _assertion_lines(
     failed: FailedAssertion, statement: str, names: Sequence[str], values: Sequence[str]
 ) -> list[str]:
     lines = [f"The test failed at {from_here(failed.file)}:{failed.line}:"]

@@ -259,12 +259,12 @@ def browse(screen: Screen, call: Call, path: str, *, can_mark: bool) -> Judge | 
                 if can_mark:
                     return browser.mark()
                 raise UsageError("there is no question that could be answered with a mark now")
-            screen.say(*_shown(browser, word, rest, screen.width))
+            screen.say(*_run_command(browser, word, rest, screen.width))
         except UsageError as problem:
             screen.warn(str(problem))
 
 
-def _shown(browser: Browser, word: str, rest: str, width: int) -> list[str | Line]:
+def _run_command(browser: Browser, word: str, rest: str, width: int) -> list[str | Line]:
     if word == "cd":
         browser.go(rest)
         return []

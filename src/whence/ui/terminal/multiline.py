@@ -48,10 +48,10 @@ def fold(
     elif not value.parts or limits.depth <= 0:
         yield from _chop(before + show(value, limits) + after, width, margin)
     else:
-        yield from _opened(value, limits, width, before, after, indent, dense)
+        yield from _open_lines(value, limits, width, before, after, indent, dense)
 
 
-def _opened(
+def _open_lines(
     value: Value, limits: Limits, width: int, before: str, after: str, indent: int, dense: bool
 ) -> Iterator[str]:
     opening, closing = brackets(value)

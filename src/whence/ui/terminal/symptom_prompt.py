@@ -54,7 +54,7 @@ def ask(
     for line in more:
         screen.say(*wrap(line, screen.width))
     if lines:
-        screen.say("It printed:", *_numbered(lines, _MOST))
+        screen.say("It printed:", *_number_lines(lines, _MOST))
     choice = [f"Enter: {_meant(default)}"]
     if len(lines) > (default is not None and default.kind is SymptomKind.OUTPUT):
         choice.append(f"1-{len(lines)}: that line" if len(lines) > 1 else "1: that line")
@@ -67,7 +67,7 @@ def ask(
         if text in ("nothing", "n", "q", "quit"):
             return None
         if text in ("all", "more") and lines:
-            screen.say(*_numbered(lines, len(lines)))
+            screen.say(*_number_lines(lines, len(lines)))
             continue
         if text in ("?", "help"):
             screen.say(*_HELP)
@@ -97,7 +97,7 @@ def _meant(default: Symptom | None) -> str:
     return _MEANT.get(default.kind, "that")
 
 
-def _numbered(lines: Sequence[str], most: int) -> list[Line]:
+def _number_lines(lines: Sequence[str], most: int) -> list[Line]:
     width = len(str(len(lines)))
     shown = [Line(f"  {number:{width}} | {_cut(line)}") for number, line in enumerate(lines, 1)]
     if len(shown) <= most:

@@ -203,7 +203,7 @@ def _arguments(
             return text
         return writer.expression(recipe)
 
-    def left_out(name: str, default: object) -> bool:
+    def omitted(name: str, default: object) -> bool:
         return is_literal(default) and same(plain(arguments[name]), default)
 
     parts: list[tuple[str, Text]] = []
@@ -211,7 +211,7 @@ def _arguments(
     for index, name in enumerate(ordered):
         if name not in arguments:
             raise CannotRebuild(f"{name} was not recorded")
-        if left_out(name, defaults.get(name, NOT_LITERAL)) and name not in required and not spread:
+        if omitted(name, defaults.get(name, NOT_LITERAL)) and name not in required and not spread:
             named = True
             continue
         label = named or (index >= _POSITIONAL and name not in required and not spread)
@@ -221,7 +221,7 @@ def _arguments(
     elif star is not None:
         parts.append(("*", writer.expression(star)))
     for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
-        if not left_out(parameter.arg, literal(default)):
+        if not omitted(parameter.arg, literal(default)):
             parts.append((f"{parameter.arg}=", value(parameter.arg)))
     more = arguments.get(signature.kwarg.arg) if signature.kwarg else None
     if isinstance(more, EntriesRecipe):

@@ -86,7 +86,7 @@ class OutcomeAssertion:
 
     def lines(self, complaint: Complaint, *, prints: bool) -> list[str]:
         """The lines. `prints`: all output during the call was its own."""
-        expected, description = self._expected(complaint.expected)
+        expected, description = self._parse_expected(complaint.expected)
         comment = [f"# It should be: {description}"] if description else []
         if expected is not None and expected.raises:
             return self._raises(expected)
@@ -101,7 +101,7 @@ class OutcomeAssertion:
 
     # --- what was expected -----------------------------------------------------------------------
 
-    def _expected(self, text: str | None) -> tuple[_Expected | None, str]:
+    def _parse_expected(self, text: str | None) -> tuple[_Expected | None, str]:
         """The expected value as source, or as a comment if it is no expression that the test can
         evaluate."""
         if text is None:
@@ -112,7 +112,7 @@ class OutcomeAssertion:
             tree = ast.parse(raising[1] if raising else bare, mode="eval")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return None, bare
-        source = self._resolved(tree)
+        source = self._resolve_names(tree)
         if source is None:
             return None, bare
         called = tree.body.func if isinstance(tree.body, ast.Call) else tree.body
@@ -124,7 +124,7 @@ class OutcomeAssertion:
             value = NOT_PLAIN
         return _Expected(source, value), ""
 
-    def _resolved(self, tree: ast.Expression) -> str | None:
+    def _resolve_names(self, tree: ast.Expression) -> str | None:
         """The expression with its names imported; None if the program lacks one."""
         own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_bound(n)}
         own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
@@ -204,14 +204,14 @@ class OutcomeAssertion:
                 raise CannotRebuild(
                     "it gives back nothing; say which part is wrong, as in: n self.name = 3"
                 )
-            lines = self._compared(self._written.call, expected, recorded)
+            lines = self._comparison(self._written.call, expected, recorded)
             if len(lines) == 1:
                 return lines
-            return [*self._value(), *self._compared(self._result, expected, recorded)]
+            return [*self._value(), *self._comparison(self._result, expected, recorded)]
         prepared = self._value()
         target, recorded = self._part(mark)
         self._check_differs(recorded, expected)
-        return prepared + self._compared(target, expected, recorded)
+        return prepared + self._comparison(target, expected, recorded)
 
     def _check_differs(self, recorded: Recipe | None, expected: _Expected) -> None:
         recorded_value = NOT_PLAIN if recorded is None else plain(recorded)
@@ -219,7 +219,7 @@ class OutcomeAssertion:
         if is_comparable and _equal(recorded_value, expected.value):
             raise CannotRebuild(f"what was expected, {expected.text}, is what it gave")
 
-    def _compared(self, left: Text, expected: _Expected, recorded: Recipe | None) -> list[str]:
+    def _comparison(self, left: Text, expected: _Expected, recorded: Recipe | None) -> list[str]:
         text, value = expected.text, expected.value
         if value is None or value is True or value is False:
             return fold(left, before="assert ", after=f" is {text}")
@@ -255,15 +255,15 @@ class OutcomeAssertion:
         except (SyntaxError, ValueError):
             raise CannotRebuild(f"{mark} cannot be written in Python") from None
         if name in ("result", "raised", "yielded") and name not in self._call.arguments:
-            return self._result + path, _reached(self._outcome(), steps)
+            return self._result + path, _follow_steps(self._outcome(), steps)
         if name == self._written.makes:
-            return self._result + path, _reached(self._call.changed.get(name), steps)
+            return self._result + path, _follow_steps(self._call.changed.get(name), steps)
         if name in self._written.variables:
             after = self._call.changed.get(name, self._call.arguments[name])
-            return self._written.variables[name] + path, _reached(after, steps)
+            return self._written.variables[name] + path, _follow_steps(after, steps)
         for variable, recipe in self._call.changed_reads.items():
             if variable.qualname == name:
-                return self._global(variable) + path, _reached(recipe, steps)
+                return self._global(variable) + path, _follow_steps(recipe, steps)
         raise CannotRebuild(f"{mark} cannot be reached from a test")
 
     def _global(self, variable: QualifiedName) -> str:
@@ -281,7 +281,7 @@ class OutcomeAssertion:
                 raise CannotRebuild(f"what {mark} was is not known; say what it should be")
             pairs = self._comparable(target, recorded)
         else:
-            pairs = self._all_that_came(prints=prints)
+            pairs = self._whole_outcome(prints=prints)
         statements = self._writer.statements
         count = len(statements)
         written = [(left, self._writer.expression(recipe)) for left, recipe in pairs]
@@ -315,7 +315,7 @@ class OutcomeAssertion:
             return [f"assert not {numpy}.array_equal({left}, {flat(value)})"]
         return fold(value, before=f"assert {left} != ")
 
-    def _all_that_came(self, *, prints: bool) -> list[tuple[str, Recipe]]:
+    def _whole_outcome(self, *, prints: bool) -> list[tuple[str, Recipe]]:
         """Everything that the call returned and changed: some of it is wrong."""
         outcome, call = self._outcome(), self._call
         pairs: list[tuple[str, Recipe]] = []
@@ -325,14 +325,14 @@ class OutcomeAssertion:
             if outcome is None or isinstance(outcome, UnknownRecipe):
                 raise CannotRebuild("what it gave back was not recorded; say what it should be")
             if not (shared and call.changed):
-                target = self._resolved_recipe(outcome)
+                target = self._resolve_recipe(outcome)
                 pairs += self._comparable(self._result, target)
         for name, after in call.changed.items():
             variable = self._written.variables.get(name, "")
             if name == self._written.makes:
                 variable = self._result
             if variable:
-                pairs += self._changed(variable, call.arguments[name], after)
+                pairs += self._differences(variable, call.arguments[name], after)
         for changed, after in call.changed_reads.items():
             pairs += self._comparable(self._global(changed), after)
         printed = "".join(text for stream, text in call.printed if stream == 1)
@@ -349,7 +349,7 @@ class OutcomeAssertion:
                 pairs += self._comparable(variable, argument)
         return [(self._result, LiteralRecipe(None)), *pairs]
 
-    def _resolved_recipe(self, recipe: Recipe) -> Recipe:
+    def _resolve_recipe(self, recipe: Recipe) -> Recipe:
         if not isinstance(recipe, SharedRecipe):
             return recipe
         for root in self._call.recipes():
@@ -360,7 +360,7 @@ class OutcomeAssertion:
                     return part
         raise CannotRebuild("what it gave back was not recorded; say what it should be")
 
-    def _changed(self, target: str, before: Recipe, after: Recipe) -> list[tuple[str, Recipe]]:
+    def _differences(self, target: str, before: Recipe, after: Recipe) -> list[tuple[str, Recipe]]:
         if not isinstance(before, InstanceRecipe) or not isinstance(after, InstanceRecipe):
             return self._comparable(target, after)
         old, new = dict(before.state), dict(after.state)
@@ -440,7 +440,7 @@ def _steps(path: str) -> list[tuple[str, object]]:
     return steps[::-1]
 
 
-def _reached(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe | None:
+def _follow_steps(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe | None:
     """The part that steps lead to, if it was recorded."""
     for kind, key in steps:
         part: Recipe | None = None

@@ -36,10 +36,10 @@ class RecordedProgram:
     def module(self, name: str) -> ModuleDefinitions | None:
         """The definitions of a module, if its source is available."""
         if name not in self.parsed:
-            self.parsed[name] = self._parsed(name)
+            self.parsed[name] = self._parse(name)
         return self.parsed[name]
 
-    def _parsed(self, name: str) -> ModuleDefinitions | None:
+    def _parse(self, name: str) -> ModuleDefinitions | None:
         file = self.files.get(name)
         try:
             return None if file is None else ModuleDefinitions(self.read(file))

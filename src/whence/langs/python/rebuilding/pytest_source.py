@@ -136,13 +136,13 @@ def _opening(order: RecordedTest, access: ModuleAccess, imports: ImportNames) ->
     own = [line for line in imports.lines() if _is_of(line, access.module)]
     others = [line for line in imports.lines() if line not in own]
     if access.script is not None:
-        return out + _loaded(order, access, others)
+        return out + _loading_lines(order, access, others)
     if access.root is None or access.root == order.test.parent:
-        return out + _sorted(others) + ([""] if others and own else []) + own
+        return out + _sort_imports(others) + ([""] if others and own else []) + own
     path = path_expression(access.root, order.test)
     return [
         *out,
-        *_sorted([*others, "import sys", "from pathlib import Path"]),
+        *_sort_imports([*others, "import sys", "from pathlib import Path"]),
         "",
         f"sys.path.insert(0, str({path}))",
         "",
@@ -150,7 +150,7 @@ def _opening(order: RecordedTest, access: ModuleAccess, imports: ImportNames) ->
     ]
 
 
-def _loaded(order: RecordedTest, access: ModuleAccess, others: list[str]) -> list[str]:
+def _loading_lines(order: RecordedTest, access: ModuleAccess, others: list[str]) -> list[str]:
     assert access.script is not None
     name = access.variable
     needed = [
@@ -160,7 +160,7 @@ def _loaded(order: RecordedTest, access: ModuleAccess, others: list[str]) -> lis
         "from pathlib import Path",
     ]
     return [
-        *_sorted([*others, *needed]),
+        *_sort_imports([*others, *needed]),
         "",
         f"SCRIPT = {path_expression(access.script, order.test)}",
         f'spec = importlib.util.spec_from_file_location("{name}", SCRIPT)',
@@ -177,6 +177,6 @@ def _is_of(line: str, module: str) -> bool:
     return re.match(rf"(import|from) {re.escape(top)}\b", line) is not None
 
 
-def _sorted(lines: list[str]) -> list[str]:
+def _sort_imports(lines: list[str]) -> list[str]:
     unique = list(dict.fromkeys(lines))
     return sorted(unique, key=lambda line: (line.startswith("from"), line))

@@ -85,7 +85,7 @@ class ValueWriter:
     def __init__(
         self, imports: ImportNames, module: Callable[[str], ModuleDefinitions | None]
     ) -> None:
-        """`module` gives the definitions of a module, if its text is to be had."""
+        """`module` gives the definitions of a module, if its text is available."""
         self.imports = imports
         self.statements: list[str] = []
         self._module = module
@@ -117,7 +117,7 @@ class ValueWriter:
         if isinstance(target, InstanceRecipe):
             return self._instance_variable(target, hint)
         value = self._new(target)
-        return self._assigned(hint, value, label)
+        return self._assign(hint, value, label)
 
     def expression(self, recipe: Recipe) -> Text:
         """The value as an expression; shared values get variables."""
@@ -137,7 +137,7 @@ class ValueWriter:
             raise CannotRebuild("something refers to an object that was not recorded")
         return target
 
-    def _assigned(self, hint: str, value: Text, label: int | None) -> str:
+    def _assign(self, hint: str, value: Text, label: int | None) -> str:
         name = self.imports.variable(hint)
         self.statements += fold(value, before=f"{name} = ")
         if label is not None:
@@ -165,14 +165,14 @@ class ValueWriter:
         """Create an empty object first, to which its own contents can refer."""
         match recipe:
             case InstanceRecipe(of, state, label):
-                name = self._assigned(hint, self._raw(of), label)
+                name = self._assign(hint, self._raw(of), label)
                 self._set_state(name, of, state)
             case ItemsRecipe("list", items, label):
-                name = self._assigned(hint, "[]", label)
+                name = self._assign(hint, "[]", label)
                 whole = Group("[", tuple(("", self.expression(item)) for item in items), "]")
                 self.statements += fold(whole, before=f"{name} += ")
             case EntriesRecipe(entries, label):
-                name = self._assigned(hint, "{}", label)
+                name = self._assign(hint, "{}", label)
                 self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
                 raise CannotRebuild(f"{_wish(recipe)} contains itself")
@@ -262,7 +262,7 @@ class ValueWriter:
         expression = Group(f"{name}(", (("", self._new(content)),), ")")
         if not recipe.state:
             return expression
-        variable = self._assigned(_wish(recipe), expression, recipe.label)
+        variable = self._assign(_wish(recipe), expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
@@ -282,7 +282,7 @@ class ValueWriter:
             expression = Group(f"{name}.__new__(", (("", name), *parts), ")")
         if not recipe.state:
             return expression
-        variable = self._assigned("error", expression, recipe.label)
+        variable = self._assign("error", expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
@@ -290,22 +290,22 @@ class ValueWriter:
 
     @_new.register
     def _(self, recipe: InstanceRecipe) -> Text:
-        expression = self._constructed(recipe)
+        expression = self._construct(recipe)
         if expression is not None and not expression[1]:
             return expression[0]
         return self._instance_variable(recipe, _wish(recipe))
 
     def _instance_variable(self, recipe: InstanceRecipe, hint: str) -> str:
-        construction = self._constructed(recipe)
+        construction = self._construct(recipe)
         if construction is None:
-            name = self._assigned(hint, self._raw(recipe.of), recipe.label)
+            name = self._assign(hint, self._raw(recipe.of), recipe.label)
             self._set_state(name, recipe.of, recipe.state)
             return name
-        name = self._assigned(hint, construction[0], recipe.label)
+        name = self._assign(hint, construction[0], recipe.label)
         self._set_state(name, recipe.of, construction[1])
         return name
 
-    def _constructed(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
+    def _construct(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
         """A constructor call, and the attributes that must be set after it."""
         definitions = self._module(recipe.of.module)
         construction = definitions.construction(recipe.of.qualname) if definitions else None

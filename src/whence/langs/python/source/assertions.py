@@ -98,7 +98,7 @@ def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(test, ast.BoolOp):
         for value in test.values:
             yield from _test_parts(value)
-    elif isinstance(test, ast.Call) and _called(test) in _ABOUT_ARGUMENTS:
+    elif isinstance(test, ast.Call) and _called_name(test) in _ABOUT_ARGUMENTS:
         yield from test.args
     else:
         yield test
@@ -106,7 +106,7 @@ def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
 
 def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
     """The arguments of `self.assertEqual(first, second)` and its like."""
-    if isinstance(value, ast.Call) and _called(value).lower().startswith("assert"):
+    if isinstance(value, ast.Call) and _called_name(value).lower().startswith("assert"):
         yield from value.args[:2]
         for keyword in value.keywords:
             if keyword.arg not in _WORDS and keyword.arg is not None:
@@ -133,7 +133,7 @@ def _is_equality(statement: ast.stmt) -> bool:
         test = statement.test
         return isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and _called(call) in _EQUAL
+    return isinstance(call, ast.Call) and _called_name(call) in _EQUAL
 
 
 def _is_literal(text: str) -> bool:
@@ -176,40 +176,40 @@ def maker(source: str, line: int, operand: AssertionOperand) -> OperandSource:
         or operand.expression != ast.get_source_segment(source, expression)
     ):
         return OperandSource(unknown="its source has changed since it was recorded")
-    return _maker(module, line, expression)
+    return _source_of_operand(module, line, expression)
 
 
-def _maker(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
+def _source_of_operand(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     if not isinstance(expression, ast.Name):
-        return _made(module, line, expression)
+        return _source_of_expression(module, line, expression)
     name = expression.id
-    assigned = _assigned(module, line, name)
+    assigned = _assignment(module, line, name)
     if isinstance(assigned, str):
-        is_parameter = assigned == _given(name)
+        is_parameter = assigned == _given_to_test(name)
         return OperandSource(unknown=assigned, parameter=name if is_parameter else "")
-    return replace(_made(module, line, assigned), from_literals=False, by_name=name)
+    return replace(_source_of_expression(module, line, assigned), from_literals=False, by_name=name)
 
 
-def _made(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
+def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
-        called = _called(inner)
+        called = _called_name(inner)
         if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
-            inner_source = _made(module, line, inner.args[0])
+            inner_source = _source_of_expression(module, line, inner.args[0])
             if inner_source.span is not None:
                 return replace(inner_source, collected_by=called)
         if not called:
             return OperandSource(unknown="what it calls has no name")
-        function = _assigned(module, line, called) if isinstance(inner.func, ast.Name) else ""
+        function = _assignment(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _is_given_literals(module, inner) and line_of_lambda is None
         of: OperandSource | None = None
         if isinstance(inner.func, ast.Attribute):
-            of = replace(_maker(module, line, inner.func.value), from_literals=False)
+            of = replace(_source_of_operand(module, line, inner.func.value), from_literals=False)
         return OperandSource(_span(inner), called, literals, lambda_line=line_of_lambda, part_of=of)
     if isinstance(inner, ast.Attribute | ast.Subscript):
         name = inner.attr if isinstance(inner, ast.Attribute) else "__getitem__"
-        whole = _maker(module, line, inner.value)
+        whole = _source_of_operand(module, line, inner.value)
         return OperandSource(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
         return OperandSource(unknown="it is written there as it is")
@@ -228,7 +228,7 @@ def decorators(source: str, line: int) -> list[str] | None:
 # --- where a name was assigned -------------------------------------------------------------------
 
 
-def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
+def _assignment(module: ast.Module, line: int, name: str) -> ast.expr | str:
     """The expression that was last assigned to a name before a line, or why it is not known."""
     blocks = _blocks_down_to(module, line)
     declared = (n for n in ast.walk(module) if isinstance(n, ast.Nonlocal | ast.Global))
@@ -246,7 +246,7 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
             parameter_names = {argument.arg for argument in ast.walk(container.args)
                      if isinstance(argument, ast.arg)}  # fmt: skip
             if name in parameter_names:
-                return _given(name)
+                return _given_to_test(name)
             break
         if isinstance(container, _LOOPS) and _binds(container, name):
             return f"{name} is assigned in a loop"
@@ -255,7 +255,7 @@ def _assigned(module: ast.Module, line: int, name: str) -> ast.expr | str:
     return f"where {name} comes from is not in the test"
 
 
-def _given(name: str) -> str:
+def _given_to_test(name: str) -> str:
     return f"{name} is what the test was given"
 
 
@@ -341,7 +341,7 @@ def _span(node: ast.expr) -> Span:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
-def _called(call: ast.Call) -> str:
+def _called_name(call: ast.Call) -> str:
     return _last_name(call.func)
 
 

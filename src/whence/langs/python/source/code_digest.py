@@ -30,7 +30,7 @@ def content(code: CodeType, whole: bool = False) -> tuple[object, ...]:
     constants = []
     for constant in code.co_consts:
         if not isinstance(constant, CodeType):
-            constants.append(("constant", _written(constant)))
+            constants.append(("constant", _constant_text(constant)))
         elif whole or is_transparent(constant):
             constants.append((constant.co_qualname, repr(content(constant, whole))))
         else:
@@ -42,12 +42,12 @@ def content(code: CodeType, whole: bool = False) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _written(constant: object) -> str:
+def _constant_text(constant: object) -> str:
     """A constant as text, with the members of a frozenset sorted."""
     if isinstance(constant, tuple):
-        return f"({', '.join(map(_written, constant))})"
+        return f"({', '.join(map(_constant_text, constant))})"
     if isinstance(constant, frozenset):
-        return f"{{{', '.join(sorted(map(_written, constant)))}}}"
+        return f"{{{', '.join(sorted(map(_constant_text, constant)))}}}"
     return f"{type(constant).__name__} {constant!r}"
 
 

@@ -36,18 +36,18 @@ def operation_at(tree: ast.Module, text: str, span: Span) -> RaisingOperation | 
     around = list(_around(operation, above))
     owner = next((node for node in around if isinstance(node, FUNCTIONS)), tree)
     inside = around[: around.index(owner)] if owner in around else around
-    unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _bound(node)}
+    unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _binds(node)}
     operands = [
         RaisingOperand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
         for node in _operands(operation, above)
         if not isinstance(node, ast.Constant) and unseen.isdisjoint(names := _names(node))
     ]
     is_guarded = any(isinstance(node, _GUARDS) for node in inside)
-    return RaisingOperation(_segment(text, operation), tuple(operands), _rebound(owner), is_guarded)
+    return RaisingOperation(_segment(text, operation), tuple(operands), _rebinds(owner), is_guarded)
 
 
 def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST]:
-    """What a node stands in, the innermost first."""
+    """The nodes around a node, innermost first."""
     while (outer := above.get(node)) is not None:
         yield outer
         node = outer
@@ -96,13 +96,13 @@ def _names(node: ast.AST) -> tuple[str, ...]:
     return tuple(dict.fromkeys(below))
 
 
-def _bound(node: ast.AST) -> set[str]:
+def _binds(node: ast.AST) -> set[str]:
     """What a comprehension binds for itself."""
     targets = [below.target for below in ast.walk(node) if isinstance(below, ast.comprehension)]
     return set(names_written(targets))
 
 
-def _rebound(owner: ast.AST) -> frozenset[str]:
+def _rebinds(owner: ast.AST) -> frozenset[str]:
     body = [owner.body] if isinstance(owner, ast.Lambda) else getattr(owner, "body", [])
     elsewhere = (node for node in ast.walk(owner) if isinstance(node, ast.Nonlocal | ast.Global))
     return names_written(body).union(*(declaration.names for declaration in elsewhere))

@@ -41,7 +41,7 @@ class PythonSyntax:
         return used
 
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
-        """The operation that stands in exactly this place."""
+        """The operation at exactly this span."""
         module = _module(text)
         return None if module is None else operation_at(module.tree, module.text, span)
 

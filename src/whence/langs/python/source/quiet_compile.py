@@ -8,7 +8,7 @@ end. So a filter that ignores them is inserted before all others for that time.
 The filter is inserted by hand: `warnings.catch_warnings` counts as a change of the filters, after
 which warnings that the program has shown once are shown again.
 
-Invariant: afterwards the filters are what they were, and nobody can tell that they were not.
+Invariant: afterwards the filters are as before, and the program cannot notice the change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which variable a name means: Python's rules of scope, read from the syntax tree.
 
 Two views of "the names that this code binds" exist. `names_bound_in_scope` follows the compiler: a
-comprehension is a scope of its own. `names_written` is the view of somebody who reads a statement:
+comprehension is a scope of its own. `names_written` is the view of a reader of one statement:
 the variables of a comprehension count as its own. Both agree on what a single node binds.
 
 Runs in the program's process, while modules are imported: this module imports nothing but `ast`.

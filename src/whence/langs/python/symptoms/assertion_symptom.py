@@ -94,7 +94,7 @@ def _is_judged(failed: FailedAssertion) -> bool:
 
 
 def _is_written(operand: AssertionOperand) -> bool:
-    """Whether it is a literal: then nobody made it but the test's author."""
+    """Whether it is a literal: then no call created it."""
     try:
         ast.literal_eval(operand.expression.strip())
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -114,7 +114,7 @@ def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:
     origin, test = tree.id(first.position), tree.id(frame)
     if frame > 0 and int(tree.columns.parent[first.position]) == frame:
         return Origin(origin, (origin, test), passed_through=frozenset((test,)))
-    return Origin(origin, (origin,))  # a fixture, whose value pytest handed on
+    return Origin(origin, (origin,))  # a fixture, whose value pytest passed to the test
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def _knows_output(program: TraceSource) -> bool:
 
 def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
     """The answers that a symptom gives; `UsageError` if the recording does not show it."""
-    top = _called(tree, symptom.function) if symptom.function else top_of(tree)
+    top = _find_called(tree, symptom.function) if symptom.function else top_of(tree)
     call, problem = readable_call(tree, top)
     if problem:
         raise UsageError(problem)
@@ -188,7 +188,7 @@ def _callees(tree: Tree, position: int) -> list[int]:
     return callees
 
 
-def _called(tree: Tree, name: str) -> int:
+def _find_called(tree: Tree, name: str) -> int:
     """The first call of a function, by its qualified name with or without its module."""
     for number, function in enumerate(tree.functions):
         if name in (function.name, function.qualname, f"{function.module}.{function.qualname}"):

@@ -43,7 +43,7 @@ class AssignmentHistory:
         self._seen = KnownParts(log)
 
     def assignments(self, part: VariablePart, event: int) -> Iterator[Assignment]:
-        """The action that set a part as it was at an event, then who set what that copied, …"""
+        """The action that set a part before an event, then the one that set what it copied, …"""
         wanted: VariablePart | None = part
         for action in reversed(self._actions.in_time):
             if wanted is None:

@@ -129,10 +129,10 @@ def stored_part(
     """What a statement stored in a part of a variable. `before`: the old value of the variable."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            candidates = [_unpacked(target, value, part, key) for target in targets]
+            candidates = [_unpack(target, value, part, key) for target in targets]
             return next((candidate for candidate in candidates if candidate is not None), None)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
-            return _unpacked(target, value, part, key)
+            return _unpack(target, value, part, key)
         case ast.Expr(
             value=ast.Call(func=ast.Attribute(value=receiver, attr="append"), args=[item])
         ):
@@ -154,7 +154,7 @@ def _is_next(into: VariablePart, part: VariablePart, before: Value | None) -> bo
     return held.kind is Kind.LIST and index == len(held.parts) + held.omitted
 
 
-def _unpacked(
+def _unpack(
     target: ast.expr, value: ast.expr, part: VariablePart, key: Named
 ) -> ExpressionPart | None:
     """What an assignment stored in a part of its target."""
@@ -179,7 +179,7 @@ def item_of(
     match items, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[_, item]):
             items, target = inner, item
-    return _unpacked(target, ast.Subscript(items, ast.Constant(number - 1)), part, key)
+    return _unpack(target, ast.Subscript(items, ast.Constant(number - 1)), part, key)
 
 
 def lies_in(part: VariablePart, into: VariablePart) -> bool:

@@ -180,7 +180,7 @@ def _inner(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, _UNSEEN):
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        # Nobody wants to see the bound method.
+        # The bound method says nothing to a reader.
         yield node.func.value
         rest: list[ast.AST] = [*node.args, *node.keywords]
     elif isinstance(node, ast.Call):

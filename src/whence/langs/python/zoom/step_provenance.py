@@ -104,7 +104,7 @@ class StepProvenance:
         return self
 
     def _older(self, part: VariablePart) -> str:
-        """Why nobody is known who set a part."""
+        """Why the action that set a part is unknown."""
         name = f"{part.name}{''.join(part.steps)}"
         return f"{name}: {_BEGAN if part.name in self._log.states[0] else _UNSEEN}"
 
@@ -151,9 +151,9 @@ class StepProvenance:
 
     def _outcome(self, segment: Segment, root: str, steps: Path) -> Seed | str:
         if root == YIELDED and steps:
-            return self._yielded(segment, int(steps[0][1:-1]), steps[1:])
+            return self._seed_of_yield(segment, int(steps[0][1:-1]), steps[1:])
         if root == PRINTED and steps:
-            return self._printed(segment, int(steps[0][1:-1]))
+            return self._seed_of_output(segment, int(steps[0][1:-1]))
         return self._result(segment, steps)
 
     def _of_call(self, node: int, part: MarkedPart) -> Seed | str:
@@ -196,9 +196,9 @@ class StepProvenance:
             [expression] = [piece for piece in action.pieces if isinstance(piece, ast.expr)]
         if ending.ending is SegmentEnding.RAISE:
             expression = None
-        return self._made(action, expression, steps)
+        return self._seed_of_expression(action, expression, steps)
 
-    def _yielded(self, segment: Segment, number: int, steps: Path) -> Seed | str:
+    def _seed_of_yield(self, segment: Segment, number: int, steps: Path) -> Seed | str:
         events = self._log.events
         yields = [n for n in range(segment.first, segment.end + 1) if events[n][0] == "yield"]
         inside = [
@@ -215,9 +215,9 @@ class StepProvenance:
             for node in ast.walk(piece)
             if isinstance(node, ast.Yield)
         ]
-        return self._made(action, yielded[0] if len(yielded) == 1 else None, steps)
+        return self._seed_of_expression(action, yielded[0] if len(yielded) == 1 else None, steps)
 
-    def _printed(self, segment: Segment, line: int) -> Seed | str:
+    def _seed_of_output(self, segment: Segment, line: int) -> Seed | str:
         """The action that printed the beginning of a line."""
         ranges = self._log.printed_from(segment.first, segment.end)
         before = self._log.output_between(segment.first, segment.end).split("\n")[:line]
@@ -235,7 +235,7 @@ class StepProvenance:
                 return Seed(action.end, action=action)
         return _UNSEEN
 
-    def _made(self, action: Action, expression: ast.expr | None, steps: Path) -> Seed:
+    def _seed_of_expression(self, action: Action, expression: ast.expr | None, steps: Path) -> Seed:
         """What an action made of an expression, or of the part that this is a copy of."""
         put = None if expression is None else ExpressionPart(expression, steps)
         source = None if put is None else self._histories.source(action, put)

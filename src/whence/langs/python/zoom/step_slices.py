@@ -63,7 +63,7 @@ class StepSlices:
 
     def slice(self, seed: Seed, width: Width) -> tuple[list[Segment], list[Segment]]:
         """The segments with an action in the slice, and all segments around them."""
-        return _Backwards(self, seed, width).found()
+        return _Backwards(self, seed, width).collect()
 
     def reads(self, action: Action) -> Names:
         """What an action read; a call may read all variables that nested functions use."""
@@ -102,7 +102,7 @@ class _Backwards:
         self._own: dict[int, Segment] = {}
         self._holding: dict[int, Segment] = {}
 
-    def found(self) -> tuple[list[Segment], list[Segment]]:
+    def collect(self) -> tuple[list[Segment], list[Segment]]:
         for action in reversed(self._actions.in_time):
             if action is self._seed.action:
                 self._take(action, learn=self._seed.part is None)

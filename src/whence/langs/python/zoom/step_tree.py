@@ -60,9 +60,9 @@ class _TreeBuilder:
         self._first = self._next = int(all_ids(zoomed.recorded).max()) + 1
         self._made_by: dict[int, list[int]] = {}
         self._others: list[int] = []
-        self._calls = self._made()
+        self._calls = self._callees()
 
-    def _made(self) -> list[int]:
+    def _callees(self) -> list[int]:
         """The callees of the call, in the order in which they began."""
         recorded = self._zoomed.recorded
         position = recorded.position(self._zoomed.node)
