@@ -38,16 +38,16 @@ def await_call(
     from whence.langs.python.record import _recorder  # not where it was not compiled
 
     if folder:
-        _recorder.tell_calls(os.path.join(folder, CALLS))
+        _recorder.report_calls(os.path.join(folder, CALLS))
     if task.debugger is not None:
-        _recorder.tell_window(_debugger_opener(task.debugger, folder), None)
+        _recorder.set_window_hooks(_debugger_opener(task.debugger, folder), None)
     elif task.trial:
         trial = _Trial(task.trial, folder, _recorder.next_window, _recorder.here)
-        _recorder.tell_window(trial.force_return, None)
+        _recorder.set_window_hooks(trial.force_return, None)
     elif lines is not None:
-        _recorder.tell_window(lambda: lines.follow(sys._getframe(1)), over)
+        _recorder.set_window_hooks(lambda: lines.follow(sys._getframe(1)), over)
     else:
-        _recorder.tell_window(None, over)
+        _recorder.set_window_hooks(None, over)
 
 
 def _debugger_opener(order: StepDebugger, folder: str) -> Callable[[], object]:

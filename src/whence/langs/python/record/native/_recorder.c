@@ -97,15 +97,15 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     fresh.max_calls = max_calls;
     fresh.first_whole = first_whole;
     fresh.last_whole = last_whole;
-    fresh.quick_most = max_calls;
+    fresh.fast_calls_limit = max_calls;
     if (first_whole > 0 && first_whole - 1 < max_calls) {
-        fresh.quick_most = first_whole - 1;
+        fresh.fast_calls_limit = first_whole - 1;
     }
     if (max_depth < UINT32_MAX || wanted != 0) {
-        fresh.quick_most = 0; /* there depth is not asked for */
+        fresh.fast_calls_limit = 0; /* the fast path does not check the depth */
     }
-    fresh.quick_calls = fresh.quick_most;
-    fresh.quick_record = detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
+    fresh.fast_calls = fresh.fast_calls_limit;
+    fresh.fast_record = detail == DETAIL_IDS ? R_BARE_CALL : R_CALL;
     fresh.max_bytes = max_bytes;
     fresh.max_depth = max_depth;
     Py_INCREF(fresh.describe);
@@ -130,7 +130,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     Py_RETURN_NONE;
 }
 
-/* In a copy of a process that was recorded: goes on, for another call, where the file was moved. */
+/* In a forked checkpoint: continues the recording in a new file, for another target. */
 static PyObject *go_on(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     TailFile tail;
@@ -139,7 +139,7 @@ static PyObject *go_on(PyObject *Py_UNUSED(module), PyObject *arguments)
                           &tail.path, &tail.descriptor, &tail.check)) {
         return NULL;
     }
-    if (!page_moved(&tail)) {
+    if (!page_move(&tail)) {
         PyErr_SetString(PyExc_RuntimeError, "no memory, or no such file descriptor");
         return NULL;
     }
@@ -196,10 +196,10 @@ static PyObject *send_descriptor(PyObject *Py_UNUSED(module), PyObject *argument
     if (!PyArg_ParseTuple(arguments, "iy#i", &control, &message, &length, &descriptor)) {
         return NULL;
     }
-    return PyBool_FromLong(checkpoint_tell(control, message, (size_t)length, descriptor));
+    return PyBool_FromLong(checkpoint_send(control, message, (size_t)length, descriptor));
 }
 
-/* Ends the recording; what is in memory is written. What was learned is kept for `end`. */
+/* Ends the recording and writes the records in memory. The tables are kept for `end`. */
 static PyObject *stop(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     recorder.on = false;
@@ -270,19 +270,19 @@ static PyObject *collect_at_calls(PyObject *Py_UNUSED(module), PyObject *functio
     Py_RETURN_NONE;
 }
 
-static PyObject *tell_calls(PyObject *Py_UNUSED(module), PyObject *path)
+static PyObject *report_calls(PyObject *Py_UNUSED(module), PyObject *path)
 {
     const char *name = PyUnicode_AsUTF8(path);
-    return name != NULL ? PyBool_FromLong(collecting_tells(name)) : NULL;
+    return name != NULL ? PyBool_FromLong(report_collections_to(name)) : NULL;
 }
 
-static PyObject *tell_window(PyObject *Py_UNUSED(module), PyObject *arguments)
+static PyObject *set_window_hooks(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *entered, *over;
     if (!PyArg_ParseTuple(arguments, "OO", &entered, &over)) {
         return NULL;
     }
-    window_tell(entered, over);
+    window_set_hooks(entered, over);
     Py_RETURN_NONE;
 }
 
@@ -333,7 +333,7 @@ static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "ssp", &path, &name, &child)) {
         return NULL;
     }
-    return PyBool_FromLong(processes_told(path, name, child != 0));
+    return PyBool_FromLong(report_processes_to(path, name, child != 0));
 }
 
 static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -346,8 +346,8 @@ static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* Calls a function as if nothing had called us: whoever walks the stack finds the program's frames
- * and no other, as at the start of a thread. */
+/* Calls a function with no frame below it: code that walks the stack finds only the program's frames,
+ * as at the start of a thread. */
 static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                            Py_ssize_t count)
 {
@@ -376,35 +376,35 @@ static PyMethodDef methods[] = {
     {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
     {"collect_by_number", collect_at_calls, METH_O,
      "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
-    {"tell_calls", tell_calls, METH_O,
-     "tell_calls(path): write there how many calls there were, whenever garbage is collected."},
-    {"tell_window", tell_window, METH_VARARGS,
-     "tell_window(entered, over): after `start`; called as the call begins, and once it ended."},
+    {"report_calls", report_calls, METH_O,
+     "report_calls(path): write the number of calls there at each collection of garbage."},
+    {"set_window_hooks", set_window_hooks, METH_VARARGS,
+     "set_window_hooks(on_enter, on_end): after `start`; called when the target begins and ended."},
     {"next_window", next_window, METH_O,
-     "next_window(number): which of all calls is told of next; as one begins that was told of."},
+     "next_window(number): set the next target call, when the current one begins."},
     {"freeze", freeze, METH_VARARGS,
-     "freeze(ordinals, entered, left): after `start`; entered(ordinal, whether it can be given "
-     "something) may say (value, calls) to have the call not made, or True to be told its end: "
-     "left(value, whether it returned)."},
+     "freeze(ordinals, on_enter, on_exit): after `start`; on_enter(ordinal, whether the call can be "
+     "replaced) returns (value, calls) to replace the call, or True to get "
+     "on_exit(value, whether it returned) at its end."},
     {"references", references, METH_O,
      "references(objects): a number that changes whenever one of them refers to another object."},
     {"go_on", go_on, METH_VARARGS,
-     "go_on(window, whole_calls, tail): in a copy of the process; its descriptor is a new file's."},
+     "go_on(window, whole_calls, tail): in a forked checkpoint, whose descriptor is a new file."},
     {"checkpoints", checkpoints_from, METH_VARARGS,
-     "checkpoints(due, seconds): call it after so many seconds, and after those that it gives."},
+     "checkpoints(due, seconds): call `due` after so many seconds; it returns the next delay."},
     {"fork_sleeper", fork_sleeper, METH_NOARGS,
-     "A copy that is no child: 0 in it, 1 here, -1 if there is none."},
+     "Fork a copy that is not a child: 0 in it, 1 here, -1 on failure."},
     {"fork_worker", fork_worker, METH_NOARGS, "A child that ends with this process; as fork."},
-    {"settle", settle, METH_NOARGS, "Hear no signals, and wait for what others leave behind."},
-    {"sleep", sleep_until, METH_O, "sleep(descriptor): until there is something to read."},
+    {"settle", settle, METH_NOARGS, "Block signals, and adopt orphaned processes."},
+    {"sleep", sleep_until, METH_O, "sleep(descriptor): until it is readable."},
     {"send_descriptor", send_descriptor, METH_VARARGS,
      "send_descriptor(socket, message, descriptor): whether it was sent."},
     {"limits", limits, METH_VARARGS,
-     "limits(calls, depth, function): call it with `calls` or `depth` once there are more."},
+     "limits(calls, depth, function): call it with the name of the limit that is exceeded."},
     {"processes", processes, METH_VARARGS,
-     "processes(path, name, child): from the next start on, tell there which call started which."},
+     "processes(path, name, child): from the next start on, list there which call started which."},
     {"lend_recursion", lend, METH_VARARGS,
-     "lend_recursion(frames): let this thread go so much deeper, whatever its limit."},
+     "lend_recursion(frames): raise this thread's recursion limit by so many frames."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,6 +1,6 @@
-/* The frames of a thread that run, as a stack of activations, and which calls are only counted.
+/* The running frames of a thread as a stack of activations, and the calls that are only counted.
  *
- * Invariant: what is on the stack under a frame that begins are frames that it stands on. */
+ * Invariant: when a frame begins, all frames below it on the stack are its callers. */
 #include "activations.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ bool stack_grow(Thread *thread)
     return true;
 }
 
-/* Transparent code: what it calls is called by the call in which it stands, from the place where
- * that stands, if it is among those that run. */
+/* Pushes the frame of transparent code: its callees belong to the call around it, and have that call's
+ * site if it is running. */
 Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uint64_t call,
                               uint32_t depth, bool skipped)
 {
     Activation *alias = push(thread, frame, code, skipped ? SKIPPED : ALIAS, call, depth);
     if (alias != NULL && thread->count > 1 && alias[-1].call == call) {
-        alias->site = skipped ? -1 : alias[-1].site; /* as it is in the frame that it stands on */
+        alias->site = skipped ? -1 : alias[-1].site; /* the same as its caller's */
         return alias;
     }
     for (size_t i = thread->count - 1; alias != NULL && !skipped && i-- > 0;) {
@@ -37,7 +37,7 @@ Activation *push_alias(Thread *thread, Frame *frame, CodeEntry *code, uint64_t c
     return alias;
 }
 
-/* The activation of a frame, with those dropped that left above it unseen. */
+/* Finds the activation of a frame, and drops those above it, which ended without an event. */
 Activation *activation_of(Thread *thread, const Frame *frame)
 {
     for (size_t i = thread->count; i-- > 0;) {
@@ -51,7 +51,7 @@ Activation *activation_of(Thread *thread, const Frame *frame)
     return NULL;
 }
 
-/* Before a frame begins: what is left on the stack are the frames that it stands on. */
+/* Before a frame begins: drops all activations that are not its callers. */
 void make_current(Thread *thread, const Frame *frame)
 {
     if (thread->count == 0) {
@@ -66,13 +66,13 @@ void make_current(Thread *thread, const Frame *frame)
 
 /* ---- bounds ---- */
 
-/* Counts calls that are not recorded on one that is, by its place on the stack; -1: there is none. */
+/* Counts unrecorded calls for a recorded one, given by its index on the stack; -1: for the run. */
 void skip_many(Thread *thread, int32_t owner, uint64_t count)
 {
     recorder.skipped_calls += count;
     recorder.skips_to_write += count;
     if (recorder.collect_at != NEVER || recorder.stop_calls != NEVER) {
-        quick_refresh();
+        update_fast_calls();
     }
     if (owner >= 0) {
         thread->stack[owner].skipped += count;
@@ -84,13 +84,13 @@ void skip_many(Thread *thread, int32_t owner, uint64_t count)
 
 static void skip_below(Thread *thread, int32_t owner) { skip_many(thread, owner, 1); }
 
-/* On the nearest one. */
+/* Counts an unrecorded call for the nearest recorded one. */
 void skip(Thread *thread)
 {
     skip_below(thread, thread->count > 0 ? thread->stack[thread->count - 1].owner : -1);
 }
 
-/* On that which created a generator, which may begin to run elsewhere. */
+/* Counts an unrecorded call for the call with this number, such as the creator of a generator. */
 void skip_of(Thread *thread, uint64_t call)
 {
     const Activation *top = thread->count > 0 ? &thread->stack[thread->count - 1] : NULL;
@@ -123,7 +123,7 @@ static void write_skipped(uint64_t call, uint64_t *count)
 
 void write_run_skipped(void) { write_skipped(0, &recorder.skipped_by_run); }
 
-/* Before a call is recorded: so its place in the file tells how many calls there were before it. */
+/* Writes all skip counts before a call is recorded, so that the file gives the ordinal of that call. */
 void write_all_skipped(Thread *thread)
 {
     recorder.skips_to_write = 0;
@@ -135,7 +135,7 @@ void write_all_skipped(Thread *thread)
     write_run_skipped();
 }
 
-/* When recording ends: of calls that did not end, too, it must not look as if they called nobody. */
+/* Writes the skip counts of calls that are still open when the recording ends. */
 void write_last_skipped(void)
 {
     Thread *thread = thread_state;

@@ -47,7 +47,7 @@ static inline void pop(Thread *thread)
 
 static inline bool beyond_bounds(Origin *parent)
 {
-    return outside_window(parent) || parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
+    return check_window(parent) || parent->skipped || recorder.full || recorder.next_call > recorder.max_calls ||
            parent->depth >= recorder.max_depth;
 }
 

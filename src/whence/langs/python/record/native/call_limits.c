@@ -1,10 +1,10 @@
-/* A program that has made too many calls, or stands too deep in them, is stopped.
+/* Stops a program that makes too many calls or nests them too deeply.
  *
- * Whoever set the limit is told, before the call is recorded, and ends the process: nothing of the
- * program can interfere. */
+ * The function that was set with the limit runs before the call is recorded, and ends the process, so
+ * that no code of the program can interfere. */
 #include "recorder.h"
 
-static PyObject *too_much; /* is called with what there was too much of, and does not return */
+static PyObject *too_much; /* called with the name of the limit; does not return */
 
 void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
 {
@@ -12,9 +12,9 @@ void limits_set(uint64_t calls, uint64_t depth, PyObject *function)
     recorder.stop_calls = calls;
     recorder.stop_depth = depth;
     if (depth != NEVER) {
-        recorder.quick_most = 0; /* there depth is not asked for */
+        recorder.fast_calls_limit = 0; /* the fast path does not check the depth */
     }
-    quick_refresh();
+    update_fast_calls();
 }
 
 void limit_reached(Thread *thread, const char *what)

@@ -13,7 +13,7 @@
 
 #if !HAS_MONITORING
 
-enum { UNKNOWN = -1, MOST_UNITS = 1 << 16 };
+enum { UNKNOWN = -1, MAX_UNITS = 1 << 16 };
 
 typedef struct {
     const uint8_t *bytes; /* an instruction and its argument, each unit */
@@ -153,7 +153,7 @@ static CallSite *call_sites(PyCodeObject *code)
 {
     PyObject *bytes = PyCode_GetCode(code);
     Py_ssize_t count = bytes != NULL ? PyBytes_GET_SIZE(bytes) / 2 : 0;
-    CallSite *sites = count > 0 && count < MOST_UNITS && code->co_stacksize < INT16_MAX
+    CallSite *sites = count > 0 && count < MAX_UNITS && code->co_stacksize < INT16_MAX
                           ? PyMem_RawMalloc((size_t)count * sizeof *sites)
                           : NULL;
     if (sites != NULL) {
@@ -210,7 +210,7 @@ static PyObject **arguments_of(const Frame *frame, Frame *caller, CodeEntry *cod
     return first;
 }
 
-void take_arguments(Thread *thread, const Frame *frame, Frame *caller)
+void release_caller_references(Thread *thread, const Frame *frame, Frame *caller)
 {
     CodeEntry *code = caller != NULL
                           ? code_entry(frame_code(caller), frame_globals(caller), thread)

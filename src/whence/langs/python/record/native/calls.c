@@ -1,15 +1,14 @@
-/* How calls begin, and generators are created and dropped.
+/* The beginnings of calls, the creation and the dropping of generators.
  *
- * A record is written where it stands in the page if no code has to run for it. Otherwise it is
- * prepared first (values are encoded into the thread's scratch, which may run summaries and let
- * other threads write records) and then written in one go. Most calls take a short way that does
- * the same with less to ask. */
+ * A record is written directly into the page if no code has to run for it. Otherwise its values are
+ * first encoded into the thread's scratch buffer, which may run summaries and let other threads write
+ * records; then the record is written at once. Most calls take the fast path (fast_path.h). */
 #include "fast_path.h"
 #include "inputs.h"
 
 #include <errno.h>
 
-enum { CAREFUL = 16 }; /* so often refused, a code's inputs are no longer tried in place */
+enum { MAX_REFUSALS = 16 }; /* then a code's inputs are no longer encoded in the page */
 
 static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code)
 {
@@ -17,10 +16,10 @@ static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code
     *at++ = record;
     at = number_at(at, recorder.next_call - parent->call);
     at = number_at(at, code->number);
-    buffer_ends(&recorder.page, number_at(at, parent->site));
+    set_buffer_end(&recorder.page, number_at(at, parent->site));
 }
 
-/* Not that of first calls for a generator: each of its steps is compared with the one before. */
+/* Chooses the bound of a call. A generator never has that of first calls: its steps are compared. */
 static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
     bool first = code->calls < recorder.first_calls;
@@ -29,19 +28,19 @@ static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
                  recorder.next_call <= recorder.last_whole)) {
         *which = BOUND_WHOLE;
     }
-    if (++code->calls == recorder.first_calls && code->quick) {
-        code->missed = 0; /* from here on it may take the short way */
+    if (++code->calls == recorder.first_calls && code->fast) {
+        code->fast_misses = 0; /* from here on it may take the fast path */
     }
     return &recorder.bounds[*which];
 }
 
-/* Writes the CALL record with its inputs encoded where they stand. False, with the page as it was,
- * if code would have to run for that or a name is new, whose record must precede. */
-static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, const Origin *parent,
+/* Writes the CALL record, encoding the inputs directly into the page. Returns false, with the page
+ * unchanged, if encoding would have to run code or a new name needs a record before it. */
+static bool write_call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, const Origin *parent,
                           const Bound *bound)
 {
     Buffer *page = &recorder.page;
-    if (unlikely(code->careful >= CAREFUL) || !record_begin(thread->number, CALL_SIZE)) {
+    if (unlikely(code->refusals >= MAX_REFUSALS) || !record_begin(thread->number, CALL_SIZE)) {
         return false;
     }
     size_t before = page->length, first_watch = thread->watch_count;
@@ -56,8 +55,8 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
         if (likely(done && value != NULL && input->kind != INPUT_FREE)) {
             const uint8_t *end = atom_at(buffer_end(page), value, bound);
             if (end != NULL) {
-                buffer_ends(page, end);
-                root_written(page, start, NULL);
+                set_buffer_end(page, end);
+                finish_root(page, start, NULL);
                 continue;
             }
         }
@@ -65,18 +64,18 @@ static bool call_in_place(Thread *thread, const Frame *frame, CodeEntry *code, c
         if (unlikely(!done || recorder.tables.length > 0)) {
             page->length = before;
             thread->watch_count = first_watch;
-            roots_undone(next_value);
-            code->careful += recorder.tables.length == 0;
+            undo_roots(next_value);
+            code->refusals += recorder.tables.length == 0;
             return false;
         }
-        root_written(page, start, encoding.hashed ? &encoding.hash : NULL);
+        finish_root(page, start, encoding.hashed ? &encoding.hash : NULL);
     }
     record_end();
     return true;
 }
 
-/* Writes the CALL record of a frame whose arguments are in place; returns its number, or 0 if
- * recording is over. The watches of its inputs are left at the end of the thread's. */
+/* Writes the CALL record of a frame and returns the call's number, or 0 if the recording is over. Adds
+ * the watches of its inputs to the thread's. */
 static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code, const Origin *parent,
                            uint8_t *which)
 {
@@ -96,7 +95,7 @@ static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code,
         thread->scratch.length = 0;
         globals_check(thread, frame, code);
     }
-    if (likely(call_in_place(thread, frame, code, parent, bound))) {
+    if (likely(write_call_in_place(thread, frame, code, parent, bound))) {
         return recorder.next_call++;
     }
     if (!recorder.on || !encode_inputs(thread, frame, code, bound) ||
@@ -115,7 +114,7 @@ static inline uint64_t write_call(Thread *thread, Frame *frame, CodeEntry *code,
     return recorder.next_call++;
 }
 
-/* A frame of a generator begins or goes on: it stands on its resumer, but belongs elsewhere. */
+/* Pushes a generator's frame: on top of its resumer, but belonging to its own call. */
 Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
 {
     Activation *activation =
@@ -127,7 +126,7 @@ Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
         activation->generator = generator;
         activation->bound = generator->bound;
         if (generator->kind == SKIPPED && generator->call == 0) {
-            activation->owner = -1; /* what it calls is called by nobody who is recorded */
+            activation->owner = -1; /* its callees have no recorded caller */
         }
         generator->started = true;
     }
@@ -137,7 +136,7 @@ Activation *push_generator(Thread *thread, Frame *frame, Generator *generator)
 void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const Origin *creator)
 {
     Frame *frame = generator_frame(object);
-    Origin parent = creator != NULL ? *creator : thread_top_now(thread);
+    Origin parent = creator != NULL ? *creator : thread_top_synced(thread);
     Generator *generator = generator_add(frame, code);
     if (generator == NULL) {
         return;
@@ -158,7 +157,7 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
         skip_of(thread, parent.call);
         return;
     }
-    generator->kind = SKIPPED; /* until its record is written: others may run before that */
+    generator->kind = SKIPPED; /* until its record is written: other threads may run before that */
     uint64_t serial = generator->serial;
     size_t first_watch = thread->watch_count;
     uint8_t which = 0;
@@ -181,7 +180,7 @@ void generator_created(Thread *thread, PyObject *object, CodeEntry *code, const 
         memcpy(generator->watches, thread->watches + first_watch, count * sizeof(Watch));
         generator->watch_count = (uint32_t)count;
     }
-    window_keeps(call, generator->depth, NULL);
+    window_count(call, generator->depth, NULL);
 }
 
 void generator_closed(Thread *thread, Generator *generator)
@@ -194,7 +193,7 @@ void generator_closed(Thread *thread, Generator *generator)
     }
 }
 
-void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
+void begin_call_slow(Thread *thread, Frame *frame, CodeEntry *code)
 {
     bool of_generator = code->is_generator && owned_by_generator(frame);
     bool is_call = !code->transparent || code->counted;
@@ -202,7 +201,7 @@ void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
         collect_garbage();
     }
     if (unlikely(calls_before() >= recorder.checkpoint_at) && !of_generator && is_call) {
-        look_for_checkpoint(thread);
+        check_checkpoint(thread);
     }
     make_current(thread, frame);
     if (unlikely(of_generator)) {
@@ -227,7 +226,7 @@ void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
     if (unlikely(beyond_bounds(&parent))) {
         skip(thread);
         push(thread, frame, code, SKIPPED, parent.call, parent.depth + 1);
-        call_may_be_frozen(thread, frame);
+        check_freezing(thread, frame);
         return;
     }
     size_t first_watch = thread->watch_count;
@@ -242,12 +241,12 @@ void call_slowly(Thread *thread, Frame *frame, CodeEntry *code)
         activation->watches = (uint32_t)first_watch;
         activation->bound = which;
     }
-    window_keeps(call, parent.depth + 1, frame);
-    call_may_be_frozen(thread, frame);
+    window_count(call, parent.depth + 1, frame);
+    check_freezing(thread, frame);
 }
 
-/* Up to which call the short way is open, which looks neither for garbage nor at bounds. */
-void quick_refresh(void)
+/* Computes the last call that may take the fast path, which checks neither collections nor bounds. */
+void update_fast_calls(void)
 {
     uint64_t left = recorder.collect_at;
     if (recorder.stop_calls < left) {
@@ -259,5 +258,5 @@ void quick_refresh(void)
     if (left != NEVER) {
         left -= left < recorder.skipped_calls ? left : recorder.skipped_calls;
     }
-    recorder.quick_calls = left < recorder.quick_most ? left : recorder.quick_most;
+    recorder.fast_calls = left < recorder.fast_calls_limit ? left : recorder.fast_calls_limit;
 }

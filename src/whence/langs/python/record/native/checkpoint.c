@@ -12,16 +12,16 @@
 #include <errno.h>
 #include <time.h>
 
-#define LOOKS_EVERY ((uint64_t)2 * 1000 * 1000) /* nanoseconds, about */
+#define CHECK_INTERVAL ((uint64_t)2 * 1000 * 1000) /* nanoseconds, about */
 enum {
-    MOST_CALLS = 1 << 16,   /* between two looks at the clock */
-    NEAR = 8,               /* right before the wanted call a copy is made after such a part of */
+    MAX_CALLS_BETWEEN = 1 << 16,   /* between two looks at the clock */
+    TARGET_SPACING_DIVISOR = 8,               /* right before the wanted call a copy is made after such a part of */
                             /* the usual time: the next question may well be about this call */
 };
 
 static struct {
     PyObject *due; /* makes a copy, and gives the seconds until the next; less than 0: never */
-    uint64_t spacing, last, looked; /* nanoseconds of this process */
+    uint64_t spacing, last, last_check; /* nanoseconds of this process */
     uint64_t calls;                 /* between two looks */
 } checkpoints;
 
@@ -33,19 +33,19 @@ static uint64_t time_used(void)
 }
 
 /* Not beyond the call that is wanted: from there on the program may go another way. */
-static void next_look(void)
+static void schedule_check(void)
 {
     uint64_t before = calls_before(), at = before + checkpoints.calls;
-    uint64_t wanted = window_begins_after();
+    uint64_t wanted = calls_before_window();
     recorder.checkpoint_at = before > wanted ? NEVER : at < wanted ? at : wanted;
 }
 
-static void next_after(double seconds)
+static void restart_spacing(double seconds)
 {
     checkpoints.spacing = (uint64_t)(seconds * 1e9);
-    checkpoints.last = checkpoints.looked = time_used();
+    checkpoints.last = checkpoints.last_check = time_used();
     checkpoints.calls = 1;
-    next_look();
+    schedule_check();
     if (seconds < 0) {
         recorder.checkpoint_at = NEVER;
     }
@@ -54,7 +54,7 @@ static void next_after(double seconds)
 void checkpoints_set(PyObject *due, double seconds)
 {
     Py_XSETREF(checkpoints.due, Py_NewRef(due));
-    next_after(seconds);
+    restart_spacing(seconds);
 }
 
 static void make_checkpoint(Thread *thread)
@@ -67,27 +67,27 @@ static void make_checkpoint(Thread *thread)
     }
     Py_XDECREF(said);
     own_code_end(&own);
-    next_after(seconds);
+    restart_spacing(seconds);
 }
 
 /* As often as it takes to be in time, and no oftener. */
-void look_for_checkpoint(Thread *thread)
+void check_checkpoint(Thread *thread)
 {
-    uint64_t now = time_used(), since = now - checkpoints.looked;
-    checkpoints.looked = now;
-    if (since < LOOKS_EVERY / 2 && checkpoints.calls < MOST_CALLS) {
+    uint64_t now = time_used(), since = now - checkpoints.last_check;
+    checkpoints.last_check = now;
+    if (since < CHECK_INTERVAL / 2 && checkpoints.calls < MAX_CALLS_BETWEEN) {
         checkpoints.calls *= 2;
     }
-    else if (since > LOOKS_EVERY && checkpoints.calls > 1) {
+    else if (since > CHECK_INTERVAL && checkpoints.calls > 1) {
         checkpoints.calls /= 2;
     }
-    uint64_t wanted = window_begins_after();
-    uint64_t spacing = checkpoints.spacing / (calls_before() == wanted ? NEAR : 1);
+    uint64_t wanted = calls_before_window();
+    uint64_t spacing = checkpoints.spacing / (calls_before() == wanted ? TARGET_SPACING_DIVISOR : 1);
     if (calls_before() <= wanted && now - checkpoints.last >= spacing) {
         make_checkpoint(thread);
     }
     else {
-        next_look();
+        schedule_check();
     }
 }
 
@@ -173,7 +173,7 @@ void checkpoint_sleep(int descriptor)
 }
 
 /* Sends a message, and with it a descriptor. */
-bool checkpoint_tell(int control, const void *message, size_t length, int descriptor)
+bool checkpoint_send(int control, const void *message, size_t length, int descriptor)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -202,7 +202,7 @@ void checkpoint_settle(void) {}
 
 void checkpoint_sleep(int Py_UNUSED(descriptor)) {}
 
-bool checkpoint_tell(int Py_UNUSED(control), const void *Py_UNUSED(message),
+bool checkpoint_send(int Py_UNUSED(control), const void *Py_UNUSED(message),
                      size_t Py_UNUSED(length), int Py_UNUSED(descriptor))
 {
     return false;

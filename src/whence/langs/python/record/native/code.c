@@ -182,19 +182,19 @@ static bool write_code(CodeEntry *entry, PyObject *description)
 
 /* ---- entries ---- */
 
-enum { QUICK_INPUTS = 16 };
+enum { MAX_FAST_INPUTS = 16 };
 
-static bool is_quick(const CodeEntry *entry)
+static bool allows_fast_path(const CodeEntry *entry)
 {
-    bool quick = entry->user && !entry->transparent && !entry->is_generator;
+    bool fast = entry->user && !entry->transparent && !entry->is_generator;
     if (recorder.detail == DETAIL_IDS) {
-        return quick;
+        return fast;
     }
-    quick = quick && entry->input_count <= QUICK_INPUTS;
-    for (uint32_t i = 0; quick && i < entry->input_count; i++) {
-        quick = entry->inputs[i].kind == INPUT_PLAIN;
+    fast = fast && entry->input_count <= MAX_FAST_INPUTS;
+    for (uint32_t i = 0; fast && i < entry->input_count; i++) {
+        fast = entry->inputs[i].kind == INPUT_PLAIN;
     }
-    return quick;
+    return fast;
 }
 
 static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
@@ -214,9 +214,9 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
         entry->transparent = number_field(description, "transparent");
         entry->counted = number_field(description, "counted");
         entry->user = entry->transparent || write_code(entry, description);
-        entry->quick = is_quick(entry);
-        entry->quick_inputs = recorder.detail == DETAIL_IDS ? 0 : entry->input_count;
-        entry->missed = entry->quick && recorder.first_calls == 0 ? 0 : MISSES;
+        entry->fast = allows_fast_path(entry);
+        entry->fast_input_count = recorder.detail == DETAIL_IDS ? 0 : entry->input_count;
+        entry->fast_misses = entry->fast && recorder.first_calls == 0 ? 0 : MAX_FAST_MISSES;
     }
     return entry;
 }

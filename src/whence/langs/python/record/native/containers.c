@@ -6,7 +6,7 @@ long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, l
     bool is_list = kind == V_LIST;
     Py_ssize_t count = is_list ? PyList_GET_SIZE(sequence) : PyTuple_GET_SIZE(sequence);
     long left = budget - 1;
-    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left);
+    long stored = depth <= 0 ? 0 : stored_parts(count, s->bound->width, left);
     s->mutable |= is_list;
     put_head(s->out, kind, (uint64_t)count, (uint64_t)stored);
     if (stored == 0) {
@@ -21,7 +21,7 @@ long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, l
         if (end == NULL) {
             break; /* up to here nothing ran, and each took one of what is left */
         }
-        buffer_ends(s->out, end);
+        set_buffer_end(s->out, end);
     }
     for (; i < stored; i++) {
         bool missing = s->aborted || (is_list && i >= PyList_GET_SIZE(sequence));
@@ -38,7 +38,7 @@ long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget
 {
     PySetObject *raw = (PySetObject *)set;
     long left = budget - 1;
-    long stored = depth <= 0 ? 0 : shared_out(raw->used, s->bound->width, left);
+    long stored = depth <= 0 ? 0 : stored_parts(raw->used, s->bound->width, left);
     s->mutable |= kind == V_SET;
     put_head(s->out, kind, (uint64_t)raw->used, (uint64_t)stored);
     enter(s, set);
@@ -62,7 +62,7 @@ long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget
 static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left)
 {
     Py_ssize_t count = PyDict_GET_SIZE(dict);
-    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->width, left / 2);
+    long stored = depth <= 0 ? 0 : stored_parts(count, s->bound->width, left / 2);
     s->mutable = true;
     put_head(s->out, V_DICT, (uint64_t)count, (uint64_t)stored);
     enter(s, dict);

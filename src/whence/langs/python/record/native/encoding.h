@@ -47,10 +47,10 @@ enum { MANY_SEEN = 256 }; /* so many are looked through one by one; more are loo
 
 bool remember_many(Snapshot *s, PyObject *container);
 bool seen_grow(Snapshot *s);
-size_t place_seen(const Snapshot *s, const PyObject *container);
+size_t find_seen(const Snapshot *s, const PyObject *container);
 bool must_not_run(Snapshot *s);
 void hold(Snapshot *s, PyObject *value);
-bool let_go(Snapshot *s, PyObject *value);
+bool release(Snapshot *s, PyObject *value);
 TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type);
 void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry);
 
@@ -74,7 +74,7 @@ static inline uint64_t filter_bit(const PyObject *container)
 }
 
 /* Writes a container that was met before as such; else remembers it and returns false. */
-static inline bool write_known(Snapshot *s, PyObject *container)
+static inline bool write_if_seen(Snapshot *s, PyObject *container)
 {
     for (size_t i = 0; i < s->held_count; i++) {
         if (s->held[i].object == container) {
@@ -84,7 +84,7 @@ static inline bool write_known(Snapshot *s, PyObject *container)
         }
     }
     uint64_t bit = filter_bit(container);
-    size_t place = s->seen_filter & bit ? place_seen(s, container) : 0;
+    size_t place = s->seen_filter & bit ? find_seen(s, container) : 0;
     if (place > 0) {
         put_byte(s->out, V_SAME);
         put_number(s->out, s->seen_count - (place - 1));
@@ -110,14 +110,14 @@ long write_set(Snapshot *s, PyObject *set, uint8_t kind, long depth, long budget
 long write_dict(Snapshot *s, PyObject *dict, long depth, long budget);
 long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget);
 
-static inline long shared_out(long parts, long width, long left)
+static inline long stored_parts(long parts, long width, long left)
 {
     long most = parts < width ? parts : width;
     return most < left ? most : left < 0 ? 0 : left;
 }
 
 /* With no level below it a part uses the same whatever its share: no need to divide. */
-static inline long write_part_apart(Snapshot *s, PyObject *part, long depth, long left, long parts)
+static inline long write_compound_part(Snapshot *s, PyObject *part, long depth, long left, long parts)
 {
     long used = depth > 0 ? write_compound(s, part, depth, left / parts) : write_flat(s, part);
     return left > used ? left - used : 0;
@@ -125,7 +125,7 @@ static inline long write_part_apart(Snapshot *s, PyObject *part, long depth, lon
 
 /* One part of a container, in the room that the caller made, with its share of what is left;
  * returns what is left then. */
-static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, long depth, long left,
+static inline long write_part_in_room(Snapshot *s, PyObject *part, bool missing, long depth, long left,
                                    long parts)
 {
     if (unlikely(missing || left < parts)) { /* a share of less than 1 */
@@ -138,15 +138,15 @@ static inline long write_part_here(Snapshot *s, PyObject *part, bool missing, lo
     }
     const uint8_t *end = atom_at(buffer_end(s->out), part, s->bound);
     if (likely(end != NULL)) {
-        buffer_ends(s->out, end);
+        set_buffer_end(s->out, end);
         return left - 1;
     }
-    return write_part_apart(s, part, depth, left, parts);
+    return write_compound_part(s, part, depth, left, parts);
 }
 
 static inline long write_part(Snapshot *s, PyObject *part, bool missing, long depth, long left, long parts)
 {
-    return likely(room(s, ATOM_ROOM)) ? write_part_here(s, part, missing, depth, left, parts)
+    return likely(room(s, ATOM_ROOM)) ? write_part_in_room(s, part, missing, depth, left, parts)
                                       : left;
 }
 

@@ -47,13 +47,13 @@ const char *evaluation_floor(void)
 /* ---- frames that begin ---- */
 
 /* With the exception that is thrown into it, which its interpreter is about to raise. */
-static void thrown_into(Thread *thread, Frame *frame, CodeEntry *code)
+static void resume_with_exception(Thread *thread, Frame *frame, CodeEntry *code)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    thread->unmade = unmade_class(type, value);
+    thread->pending_class = pending_exception_class(type, value);
     call_resumed(thread, frame, code, value);
-    thread->unmade = NULL;
+    thread->pending_class = NULL;
     PyErr_Restore(type, value, traceback);
 }
 
@@ -65,7 +65,7 @@ static void frame_begins(PyThreadState *tstate, Thread *thread, Frame *frame, Co
         call_started(thread, frame, code);
     }
     else if (unlikely(thrown)) {
-        thrown_into(thread, frame, code);
+        resume_with_exception(thread, frame, code);
     }
     else {
         step_to_resume(frame, 1);
@@ -80,9 +80,9 @@ static void frame_raised(Thread *thread, Frame *frame)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    thread->unmade = unmade_class(type, value);
+    thread->pending_class = pending_exception_class(type, value);
     call_raised(thread, frame, value, traceback);
-    thread->unmade = NULL;
+    thread->pending_class = NULL;
     PyErr_Restore(type, value, traceback);
 }
 
@@ -140,7 +140,7 @@ static PyObject *evaluate(PyThreadState *tstate, Frame *frame, int thrown)
         return evaluate_deep(tstate, frame, thrown);
     }
     if (likely(!owned_by_generator(frame))) {
-        take_arguments(thread, frame, current_frame(tstate));
+        release_caller_references(thread, frame, current_frame(tstate));
     }
     CodeEntry *code = code_entry(frame_code(frame), frame_globals(frame), thread);
     /* At the recursion limit it will not begin. */
@@ -215,19 +215,19 @@ static bool all_frames_are_counted(PyInterpreterState *interpreter)
     return all;
 }
 
-static bool can_be_had;
+static bool is_available;
 
 /* Once, when the module is made: whether this interpreter evaluates no frame past the function. */
 void evaluation_try(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    can_be_had = evaluator(interpreter) == NULL && all_frames_are_counted(interpreter);
+    is_available = evaluator(interpreter) == NULL && all_frames_are_counted(interpreter);
 }
 
 bool hook_start(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (!can_be_had || (evaluator(interpreter) != NULL && evaluator(interpreter) != evaluate)) {
+    if (!is_available || (evaluator(interpreter) != NULL && evaluator(interpreter) != evaluate)) {
         return profile_start();
     }
     set_evaluator(interpreter, evaluate);

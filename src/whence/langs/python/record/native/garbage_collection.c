@@ -24,7 +24,7 @@ static uint64_t full_at;
 static uint64_t *told; /* where it stands how many calls there were, for whoever waits for us */
 
 /* Without a descriptor: their numbers are the program's. */
-bool collecting_tells(const char *path)
+bool report_collections_to(const char *path)
 {
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     void *place = MAP_FAILED;
@@ -46,7 +46,7 @@ void collect_by_number(PyObject *function)
     Py_XSETREF(collect, Py_NewRef(function));
     recorder.collect_at = calls_before() + YOUNG_EVERY;
     full_at = recorder.collect_at + FULL_EVERY;
-    quick_refresh();
+    update_fast_calls();
 }
 
 static int generation_due(uint64_t number)
@@ -94,7 +94,7 @@ static int next_collection(void)
     }
     int generation = generation_due(number);
     recorder.collect_at = number + YOUNG_EVERY;
-    quick_refresh();
+    update_fast_calls();
     return generation;
 }
 

@@ -1,19 +1,19 @@
-/* Which call a suspended frame belongs to, from the creation of a generator to its end.
+/* The table of generators: which call a suspended frame belongs to, from creation to end.
  *
- * A generator, coroutine or asynchronous generator is created by one call, and run by others. Its
- * frame lives inside it, so the frame's address is its name while it lives.
+ * A generator, coroutine or asynchronous generator is created by one call and run by others. Its
+ * frame is stored inside it, so the frame's address identifies it while it lives.
  *
- * The creation, 3.12 and later: no event tells of it. Functions with such code get a vectorcall
- * of ours (a function watcher sees each function that is made, a walk over the collector's
- * objects those that were there before), which calls the interpreter's and looks at the result.
- * The interpreter calls a function past its vectorcall only if it is the usual one.
+ * Creation, 3.12 and later: there is no event. Functions with such code get our vectorcall, which calls
+ * the interpreter's and looks at the result. A function watcher finds new functions, a walk over the
+ * collector's objects those that existed before. The interpreter bypasses a function's vectorcall only
+ * if it is the default one.
  *
- * The creation, 3.11: it is what comes of the evaluation of a frame (frame_evaluation.c). Under the profile
- * hook the memory tells: the allocator of objects is wrapped, and remembers for each block that is
- * large enough which call asked for it last; when a generator starts, its address gives its creator.
+ * Creation, 3.11: the generator is the result of evaluating a frame (frame_evaluation.c). Under the
+ * profile hook the object allocator is wrapped: for each block that is large enough it remembers the
+ * call that allocated it last, and so a generator's address gives its creator.
  *
- * The end: the deallocators of the three types are wrapped, since a generator that is dropped
- * while suspended need not run (3.13), and its address is used again. */
+ * End: the deallocators of the three types are wrapped, because a generator that is dropped while
+ * suspended need not run (3.13), and its address is reused. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void generator_free(Generator *generator)
 Generator *generator_add(Frame *frame, CodeEntry *code)
 {
     Generator *old = map_remove(&generators, frame);
-    if (old != NULL) { /* it ended unseen */
+    if (old != NULL) { /* it ended without an event */
         generator_closed(this_thread(), old);
         generator_free(old);
     }
@@ -70,7 +70,7 @@ void generators_reset(void)
 static PyTypeObject *const kinds[] = {&PyGen_Type, &PyCoro_Type, &PyAsyncGen_Type};
 static destructor deallocators[3];
 
-/* The types are those of all interpreters of the process, some of which may hold a GIL of their own. */
+/* All interpreters of the process share these types, and some may have a GIL of their own. */
 static bool is_of_recorded_interpreter(void)
 {
     return recorder.on && PyInterpreterState_Get() == PyInterpreterState_Main();
@@ -97,7 +97,7 @@ static void generator_dealloc(PyObject *self)
     }
 }
 
-static void watch_ends(bool on)
+static void watch_deallocations(bool on)
 {
     for (int i = 0; i < 3; i++) {
         if (on && deallocators[i] == NULL) {
@@ -117,7 +117,7 @@ static void watch_ends(bool on)
 
 static int function_watcher = -1;
 static vectorcallfunc usual_vectorcall; /* not exported by 3.13: taken from a new function */
-static Map watched; /* the functions that have ours, until they are gone */
+static Map watched; /* functions that have our vectorcall, until they are deallocated */
 
 static bool find_usual_vectorcall(void)
 {
@@ -139,16 +139,16 @@ static bool makes_generators(PyObject *code)
                                      (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
 }
 
-enum { ENTERED = 8 }; /* how much an entry into the interpreter's loop counts for, at most */
+enum { EXTRA_C_FRAMES = 8 }; /* the most that one entry of the interpreter's loop counts */
 
 static PyObject *watched_vectorcall(PyObject *function, PyObject *const *arguments, size_t count,
                                     PyObject *names)
 {
     PyThreadState *tstate = PyThreadState_Get();
-    /* The interpreter's loop is entered once more than without us: it must not count. */
-    lend_c_recursion(tstate, ENTERED);
+    /* Our vectorcall enters the interpreter's loop once more, which must not count. */
+    lend_c_recursion(tstate, EXTRA_C_FRAMES);
     PyObject *result = usual_vectorcall(function, arguments, count, names);
-    lend_c_recursion(tstate, -ENTERED);
+    lend_c_recursion(tstate, -EXTRA_C_FRAMES);
     if (result != NULL && recorder.on && is_generator(result)) {
         Thread *thread = this_thread();
         Frame *frame = generator_frame(result);
@@ -201,8 +201,8 @@ static int function_event(PyFunction_WatchEvent event, PyFunctionObject *functio
     return 0;
 }
 
-/* Functions are gathered first: describing their code may run Python code, which must not happen
- * while the collector's lists are walked. */
+/* Functions are gathered first: describing their code may run Python code, which is not allowed while
+ * the collector's lists are walked. */
 typedef struct {
     PyObject **functions;
     size_t count, capacity;
@@ -228,7 +228,7 @@ static int gather_function(PyObject *object, void *data)
     return 1;
 }
 
-static void watch_functions_there_are(void)
+static void watch_existing_functions(void)
 {
     Gathered gathered = {NULL, 0, 0};
     PyUnstable_GC_VisitObjects(gather_function, &gathered);
@@ -240,7 +240,7 @@ static void watch_functions_there_are(void)
     PyMem_RawFree(gathered.functions);
 }
 
-static void watch_no_function(void)
+static void unwatch_functions(void)
 {
     for (size_t i = 0; watched.keys != NULL && i <= watched.mask; i++) {
         if (watched.keys[i] != NULL) {
@@ -253,7 +253,7 @@ static void watch_no_function(void)
 static bool watch_creations(bool on)
 {
     if (!on) {
-        watch_no_function();
+        unwatch_functions();
         if (function_watcher >= 0) {
             PyFunction_ClearWatcher(function_watcher);
             function_watcher = -1;
@@ -263,12 +263,12 @@ static bool watch_creations(bool on)
     if (usual_vectorcall == NULL && !find_usual_vectorcall()) {
         return false;
     }
-    /* First of all: it is told of those that are gone. */
+    /* First, because it reports deallocated functions. */
     function_watcher = PyFunction_AddWatcher(function_event);
     if (function_watcher < 0) {
         return false;
     }
-    watch_functions_there_are();
+    watch_existing_functions();
     return true;
 }
 
@@ -288,10 +288,10 @@ typedef struct {
 } Block;
 
 static Block *blocks;
-static uint64_t blocks_generation; /* the recording that they are of */
+static uint64_t blocks_generation; /* of the recording that filled them */
 static PyMemAllocatorEx allocator, ours;
 static size_t smallest_generator;
-static bool installed; /* it stays so if somebody else wrapped it meanwhile */
+static bool installed; /* stays true if another tool has wrapped our allocator */
 
 static size_t block_slot(const void *address)
 {
@@ -304,7 +304,7 @@ static void *watched_malloc(void *context, size_t size)
     if (unlikely(size >= smallest_generator) && block != NULL && recorder.on) {
         Thread *thread = thread_state;
         if (thread != NULL && thread->generation == recording_generation) {
-            Origin top = thread_top_now(thread);
+            Origin top = thread_top_synced(thread);
             blocks[block_slot(block)] =
                 (Block){block, thread->number, top.depth, top.site, top.call, top.skipped};
         }
@@ -332,7 +332,7 @@ bool creations_watch(bool on)
         }
         installed = true;
         PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
-        ours = allocator; /* its functions are called as they were, but for one */
+        ours = allocator; /* all functions but malloc stay */
         ours.malloc = watched_malloc;
         PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &ours);
         return true;
@@ -364,10 +364,10 @@ bool generator_creator(PyObject *generator, Origin *creator)
 
 bool generators_watch(bool on)
 {
-    watch_ends(on);
+    watch_deallocations(on);
 #if HAS_MONITORING
     return watch_creations(on);
 #else
-    return true; /* frame_evaluation.c and profile_hook.c see them */
+    return true; /* frame_evaluation.c and profile_hook.c handle creation */
 #endif
 }

@@ -1,9 +1,8 @@
-/* Module variables that a call names and that hold data, recorded when they change.
+/* Module variables that a call names and that hold data: recorded when they change.
  *
- * A function names many module variables and nearly all hold functions, classes or constants. So
- * the values are looked up again only when the namespace has a new version (a tag that the
- * interpreter keeps in the dict up to 3.12, a watcher's count from 3.13 on), and in between only
- * those that are mutable are walked. */
+ * A function names many module variables, and nearly all hold functions, classes or constants. So
+ * values are looked up again only when the namespace has a new version (the dict's version tag up to
+ * 3.12, a watcher's count from 3.13 on). In between only mutable values are encoded again. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -64,14 +63,14 @@ static Namespace *namespace_of(PyObject *dict)
     return space;
 }
 
-static bool is_still_current(const CodeEntry *code, PyObject *dict)
+static bool is_current(const CodeEntry *code, PyObject *dict)
 {
     return code->space != NULL && code->space->dict == dict &&
            code->space->version == code->space_version;
 }
 
-/* Whether the code's values are still those of the namespace; if not, it is about to be so. */
-static bool is_current(CodeEntry *code, PyObject *dict)
+/* Sets the code's version to that of the namespace, and returns whether it was the same already. */
+static bool make_namespace_current(CodeEntry *code, PyObject *dict)
 {
     if (code->space == NULL || code->space->dict != dict) {
         code->space = namespace_of(dict);
@@ -93,14 +92,14 @@ bool globals_watch(bool on)
     return true;
 }
 
-static bool is_still_current(const CodeEntry *code, PyObject *dict)
+static bool is_current(const CodeEntry *code, PyObject *dict)
 {
     return code->space_version == dict_version(dict);
 }
 
-static bool is_current(CodeEntry *code, PyObject *dict)
+static bool make_namespace_current(CodeEntry *code, PyObject *dict)
 {
-    /* Versions are unique among all dicts, so that they tell one dict from another too. */
+    /* Versions are unique among all dicts, so they also distinguish dicts. */
     uint64_t version = dict_version(dict);
     bool current = code->space_version == version;
     code->space_version = version;
@@ -115,7 +114,7 @@ static bool is_data(PyObject *value)
            !PyCFunction_Check(value) && !PyModule_Check(value);
 }
 
-/* Writes the variable if it is not what its last record said. Sets whether it must be walked. */
+/* Writes the variable if it differs from its last record, and sets whether it is mutable. */
 static void check_variable(Thread *thread, GlobalUse *use)
 {
     Variable *variable = use->variable;
@@ -150,12 +149,11 @@ static void check_variable(Thread *thread, GlobalUse *use)
     }
 }
 
-/* Whether there is nothing to look at: no mutable value, and all others as they were. */
-bool globals_settled(const Frame *frame, const CodeEntry *code)
+/* Whether no variable holds a mutable value and the namespace still has the version that was read. */
+bool named_globals_settled(const Frame *frame, const CodeEntry *code)
 {
-    return code->global_count == 0 ||
-           (code->walked_count == 0 && frame_globals(frame) != NULL &&
-            PyDict_CheckExact(frame_globals(frame)) && is_still_current(code, frame_globals(frame)));
+    return code->walked_count == 0 && frame_globals(frame) != NULL &&
+           PyDict_CheckExact(frame_globals(frame)) && is_current(code, frame_globals(frame));
 }
 
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
@@ -164,20 +162,20 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
     if (dict == NULL || !PyDict_CheckExact(dict)) {
         return;
     }
-    if (likely(is_current(code, dict))) {
+    if (likely(make_namespace_current(code, dict))) {
         /* A summary lets other threads run, which may rebind the variables that follow. */
         bool current = true;
         for (uint32_t i = 0; code->walked_count > 0 && current && i < code->global_count; i++) {
             if (code->globals[i].walked) {
                 check_variable(thread, &code->globals[i]);
                 code->globals[i].walked = true;
-                current = is_still_current(code, dict);
+                current = is_current(code, dict);
             }
         }
         if (likely(current)) {
             return;
         }
-        is_current(code, dict); /* to note the version that is looked up now */
+        make_namespace_current(code, dict); /* the version that is looked up now */
     }
     code->walked_count = 0;
     for (uint32_t i = 0; i < code->global_count; i++) {
@@ -190,7 +188,7 @@ void globals_check(Thread *thread, Frame *frame, CodeEntry *code)
         check_variable(thread, use);
         code->walked_count += use->walked;
     }
-    if (unlikely(!is_still_current(code, dict))) {
-        code->space_version = 0; /* others were here, perhaps with another namespace: look again */
+    if (unlikely(!is_current(code, dict))) {
+        code->space_version = 0; /* another thread ran, perhaps in another namespace: look up again */
     }
 }

@@ -1,10 +1,10 @@
-/* The inputs of a call: encoded at its beginning, compared whenever a step of it begins or ends.
+/* The inputs of a call: encoded at its beginning, compared whenever one of its steps begins or ends.
  *
- * No object is held from the beginning of a call to its end. An input's address and the hash of
- * its encoding are kept; at the end the frame tells whether it still holds an object at this
- * address. If the code never assigns to the name that is the same object. If it does, it is so
- * unless the frame was the only one to hold it at the beginning: then the object may be gone and
- * its address be used again, and whether it was changed is not known (LOST). */
+ * The recorder holds no reference to an input while the call runs. It keeps the input's address and
+ * the hash of its encoding, and compares the address with the frame's slot later. If the code never
+ * assigns to the name, an equal address means the same object. If it does assign, that holds unless
+ * the frame had the only reference at the beginning: then the object may have been freed and its
+ * address reused, and it is unknown whether the input changed (LOST). */
 #include "inputs.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static Watch *watch_add(Thread *thread)
     return &thread->watches[thread->watch_count++];
 }
 
-/* A container that an earlier input of the same call holds too. */
+/* Finds an earlier input of the same call that is this very container. */
 static const Watch *same_input(const Thread *thread, size_t first, const PyObject *value)
 {
     for (size_t i = first; i < thread->watch_count; i++) {
@@ -55,8 +55,9 @@ static inline bool is_borrowed(const Frame *frame, const Input *input)
     return input->kind == INPUT_PLAIN && slot_is_borrowed(frame, input->slot);
 }
 
-/* Encodes an input that is more than a byte, and watches it if it has identity or can change. In
- * the page itself it is refused (false, with recording going on) if code would have to run. */
+/* Encodes an input of more than one byte, and adds a watch if it has identity or can change. Returns
+ * false on failure. In the page itself it also returns false, with the recording still on, if encoding
+ * would have to run code. */
 bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *input,
                          uint32_t index, size_t first_watch, const Bound *bound,
                          InputEncoding *encoding)
@@ -73,7 +74,7 @@ bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *
         return true;
     }
     Snapshot snapshot;
-    /* Asked now: meanwhile another thread may rebind a closure's variable, and free its object. */
+    /* Read before encoding: another thread may rebind a closure variable and free its object. */
     bool sole = value != NULL && Py_REFCNT(value) == 1 && !is_borrowed(frame, input);
     snapshot.held_count = 0;
     snapshot.foreign_opaque = false;
@@ -103,7 +104,7 @@ bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *
     return true;
 }
 
-/* Encodes each input into the scratch. */
+/* Encodes all inputs into the thread's scratch buffer. */
 bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
                           const Bound *bound)
 {
@@ -132,9 +133,9 @@ bool encode_inputs(Thread *thread, const Frame *frame, const CodeEntry *code,
     return true;
 }
 
-/* ---- what changed ---- */
+/* ---- changes ---- */
 
-/* One entry of the thread's changes: input, length of the encoding (0: lost), encoding. */
+/* Appends an entry to the thread's changes: input, length of the encoding (0: lost), encoding. */
 static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, size_t count)
 {
     if (!buffer_room(&thread->changes, count + 2 * NUMBER_SIZE)) {
@@ -149,34 +150,34 @@ static bool add_change(Thread *thread, uint16_t input, const uint8_t *bytes, siz
     return true;
 }
 
-/* What was seen of inputs at this moment. When a value passes through a chain of generators that wait
- * for each other, each step of each compares its inputs, which often are the same closure. */
+/* A cache of comparisons made at this moment. When a value passes through a chain of generators that
+ * delegate to each other, every step compares its inputs, which often are the same closure. */
 typedef struct {
     const PyObject *object;
     const Bound *bound;
     uint64_t moment;
     uint64_t hash;
-} SeenNow;
+} Compared;
 
-enum { SEEN_NOW = 128 };
-static SeenNow seen_now[SEEN_NOW];
+enum { COMPARED_SLOTS = 128 };
+static Compared last_compared[COMPARED_SLOTS];
 
-static inline SeenNow *seen_place(const PyObject *value)
+static inline Compared *compared_slot(const PyObject *value)
 {
     uintptr_t address = (uintptr_t)value >> 4;
-    return &seen_now[(address ^ address >> 7) & (SEEN_NOW - 1)];
+    return &last_compared[(address ^ address >> 7) & (COMPARED_SLOTS - 1)];
 }
 
-/* Whether it is known at this moment to be what was seen last. */
+/* Whether the cache shows that a value still has this hash at this moment. */
 static inline bool is_unchanged(const PyObject *value, const Bound *bound, uint64_t hash)
 {
-    const SeenNow *seen = seen_place(value);
-    return seen->moment == moment && seen->object == value && seen->bound == bound &&
-           seen->hash == hash;
+    const Compared *last = compared_slot(value);
+    return last->moment == moment && last->object == value && last->bound == bound &&
+           last->hash == hash;
 }
 
-/* Compares what the frame holds with what was seen last, and gathers the differences.
- * `held` gets the containers that are certainly still the same inputs. */
+/* Compares the frame's inputs with their last encoding, and appends the differences to the thread's
+ * changes. Fills `held` with the containers that are certainly still the same inputs. */
 bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches,
                            size_t count, Held *held, size_t *held_count)
 {
@@ -197,7 +198,7 @@ bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches
             continue;
         }
         if (!certain && input->kind != INPUT_FREE) {
-            watch->compared = false; /* said once */
+            watch->compared = false; /* reported once */
             if (!add_change(thread, watch->input, NULL, 0)) {
                 return false;
             }
@@ -223,7 +224,7 @@ bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches
             }
         }
         watch->object = value;
-        *seen_place(value) = (SeenNow){value, bound, moment, hash};
+        *compared_slot(value) = (Compared){value, bound, moment, hash};
     }
     return true;
 }
@@ -240,7 +241,7 @@ static uint64_t get_number(const uint8_t *bytes, size_t *at)
     }
 }
 
-/* Each entry grows by less than CHANGE_SIZE bytes as a record. */
+/* Writes the thread's changes as records. Each grows by less than CHANGE_SIZE bytes. */
 void put_changes(const Thread *thread, uint64_t call)
 {
     for (size_t at = 0; at < thread->changes.length;) {

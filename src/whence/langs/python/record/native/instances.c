@@ -7,7 +7,7 @@
 static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
 {
     PyObject *value = *(PyObject **)((char *)object + slot->offset);
-    return unlikely(slot->none_is_nothing) && value == Py_None ? NULL : value;
+    return unlikely(slot->none_is_unset) && value == Py_None ? NULL : value;
 }
 
 static long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool missing, long depth,
@@ -17,7 +17,7 @@ static long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool mi
         return left;
     }
     put_number(s->out, name);
-    return write_part_here(s, value, missing, depth, left, parts);
+    return write_part_in_room(s, value, missing, depth, left, parts);
 }
 
 /* The same for one that is there and has a share. */
@@ -30,11 +30,11 @@ static inline long write_present(Snapshot *s, uint32_t name, PyObject *value, lo
     uint8_t *at = number_at(buffer_end(s->out), name);
     const uint8_t *end = atom_at(at, value, s->bound);
     if (likely(end != NULL)) {
-        buffer_ends(s->out, end);
+        set_buffer_end(s->out, end);
         return left - 1;
     }
-    buffer_ends(s->out, at);
-    return write_part_apart(s, value, depth, left, parts);
+    set_buffer_end(s->out, at);
+    return write_compound_part(s, value, depth, left, parts);
 }
 
 /* The first `count` of the attributes that an instance keeps without a dict, whose names are known.
@@ -101,12 +101,12 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     InstanceState state = instance_state(object, entry->type);
     Py_ssize_t in_state = state_count(&state);
     Py_ssize_t count = in_state + (with_slots ? slots_set(object, entry) : 0);
-    long stored = depth <= 0 ? 0 : shared_out(count, s->bound->attributes, left);
+    long stored = depth <= 0 ? 0 : stored_parts(count, s->bound->attributes, left);
     if (!room(s, ATOM_ROOM)) {
         return left;
     }
-    uint8_t *head = number_at(buffer_end(s->out), (uint64_t)count + entry->unseen);
-    buffer_ends(s->out, number_at(head, (uint64_t)stored));
+    uint8_t *head = number_at(buffer_end(s->out), (uint64_t)count + entry->has_hidden_state);
+    set_buffer_end(s->out, number_at(head, (uint64_t)stored));
     if (stored == 0) {
         return left;
     }
@@ -273,21 +273,21 @@ long write_flat(Snapshot *s, PyObject *value)
 {
     PyTypeObject *type = Py_TYPE(value);
     if (type == &PyList_Type || type == &PyTuple_Type) {
-        if (!write_known(s, value)) {
+        if (!write_if_seen(s, value)) {
             s->mutable |= type == &PyList_Type;
             put_head(s->out, type == &PyList_Type ? V_LIST : V_TUPLE, (uint64_t)Py_SIZE(value), 0);
         }
         return 1;
     }
     TypeEntry *entry =
-        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(value) ? type_known(type) : NULL;
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(value) ? type_find(type) : NULL;
     bool is_object = entry != NULL && entry->kind == TYPE_OBJECT;
     bool is_tuple =
         entry != NULL && entry->kind == TYPE_SUBCLASS && entry->builtin == V_TUPLE;
     if ((!is_object && !is_tuple) || s->foreign_opaque) {
         return write_compound(s, value, 0, 1);
     }
-    if (write_known(s, value)) {
+    if (write_if_seen(s, value)) {
         return 1;
     }
     s->mutable |= entry->has_dict || entry->slot_count > 0;
@@ -300,8 +300,8 @@ long write_flat(Snapshot *s, PyObject *value)
         *at++ = 0;
         remember(s, NULL);
     }
-    at = number_at(at, (uint64_t)attribute_count(value, entry) + entry->unseen);
+    at = number_at(at, (uint64_t)attribute_count(value, entry) + entry->has_hidden_state);
     *at++ = 0;
-    buffer_ends(s->out, at);
+    set_buffer_end(s->out, at);
     return is_object ? 1 : 2;
 }

@@ -66,7 +66,7 @@ bool is_recorded_here(void)
 uint64_t running_call(void)
 {
     Thread *thread = this_thread();
-    return thread == NULL ? 0 : thread_top_now(thread).call;
+    return thread == NULL ? 0 : thread_top_synced(thread).call;
 }
 
 /* ---- processes that are started ---- */
@@ -148,7 +148,7 @@ static Interposed start_thread;
 static PyObject *interposed_start_thread(PyObject *module, PyObject *arguments)
 {
     if (is_recorded_here()) {
-        thread_starts();
+        note_thread_start();
     }
     return start_thread.original(module, arguments);
 }
@@ -242,7 +242,7 @@ void restore_all(void)
     output_watch(false);
 }
 
-bool processes_told(const char *path, const char *name, bool child)
+bool report_processes_to(const char *path, const char *name, bool child)
 {
     if (strlen(path) >= sizeof started_path || strlen(name) >= sizeof own_name) {
         return false;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { MOST_CHARACTERS = 10000, MORE_SIZE = 48 };
+enum { MAX_CHARACTERS = 10000, MORE_SIZE = 48 };
 
 static Interposed text_write;
 static PyObject *sys_namespace; /* borrowed: it lives as long as the interpreter */
@@ -28,8 +28,8 @@ static uint8_t descriptor_of(PyObject *stream)
 static void record_output(Thread *thread, uint8_t descriptor, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-    Py_ssize_t stored = Py_MIN(length, MOST_CHARACTERS);
-    uint64_t call = thread_top_now(thread).call;
+    Py_ssize_t stored = Py_MIN(length, MAX_CHARACTERS);
+    uint64_t call = thread_top_synced(thread).call;
     Buffer *scratch = &thread->scratch;
     scratch->length = 0;
     if (!buffer_room(scratch, 4 * (size_t)stored + MORE_SIZE)) {

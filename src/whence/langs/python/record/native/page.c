@@ -29,13 +29,13 @@ static uint64_t header_size; /* what stands in it before our pages */
 typedef struct {
     Hash hash;
     uint64_t number;
-} Known;
+} DedupEntry;
 
 static uint32_t *numbers; /* of threads in the file, 0: none yet */
 static size_t number_capacity;
 static uint32_t last_number;
 
-static Known *known; /* root values by content: the newest of each place */
+static DedupEntry *known; /* root values by content: the newest of each place */
 
 bool buffer_grow(Buffer *buffer, size_t more)
 {
@@ -50,7 +50,7 @@ bool buffer_grow(Buffer *buffer, size_t more)
     }
     if (in_tail) {
         memcpy(bytes, buffer->bytes, buffer->length);
-        tail_outgrown();
+        tail_abandon();
     }
     buffer->bytes = bytes;
     buffer->capacity = capacity;
@@ -110,10 +110,10 @@ bool page_reset(const TailFile *tail)
     header_size = (uint64_t)file.st_size;
     tail_open(tail, header_size);
     if (known == NULL) {
-        known = PyMem_RawMalloc(sizeof(Known) << DEDUP_BITS);
+        known = PyMem_RawMalloc(sizeof(DedupEntry) << DEDUP_BITS);
     }
     if (known != NULL) {
-        memset(known, 0, sizeof(Known) << DEDUP_BITS);
+        memset(known, 0, sizeof(DedupEntry) << DEDUP_BITS);
     }
     return known != NULL && buffer_room(&recorder.page, ROOM_OF_PAGE) &&
            buffer_room(&stored, PAGE_HEADER + lz4_bound(FULL_PAGE)) &&
@@ -121,7 +121,7 @@ bool page_reset(const TailFile *tail)
 }
 
 /* In a copy of the process: the file is another one, with all that was written so far. */
-bool page_moved(const TailFile *tail)
+bool page_move(const TailFile *tail)
 {
     struct stat file;
     tail_close();
@@ -205,7 +205,7 @@ void page_flush(void)
     set_page_limit();
     if (recorder.bytes_written + SMALLEST_PAGE > recorder.max_bytes && !recorder.full) {
         recorder.full = true;
-        recorder.quick_calls = recorder.quick_most = 0;
+        recorder.fast_calls = recorder.fast_calls_limit = 0;
         const char note[] = "the trace reached its size limit: calls from here on were counted, "
                             "not recorded, and of open calls only the end was";
         write_note(note, sizeof note - 1);
@@ -233,7 +233,7 @@ static uint32_t written_number(uint32_t thread)
     return numbers[thread];
 }
 
-bool record_begin_anyhow(uint32_t thread, size_t size)
+bool record_begin_slow(uint32_t thread, size_t size)
 {
     Buffer *page = &recorder.page;
     if (unlikely(recorder.page.length >= recorder.page_limit)) {
@@ -260,7 +260,7 @@ bool record_begin_anyhow(uint32_t thread, size_t size)
     return true;
 }
 
-void look_at_clock(void)
+void check_clock(void)
 {
     since_clock = 0;
     if (seconds() - last_flush >= 1) {
@@ -305,34 +305,34 @@ Hash hash_bytes(const uint8_t *bytes, size_t count)
     return (Hash){first ^ first >> 29, second ^ second >> 32};
 }
 
-static Known *known_place(const Hash *hash)
+static DedupEntry *dedup_slot(const Hash *hash)
 {
     return &known[hash->a & ((1u << DEDUP_BITS) - 1)];
 }
 
 /* A root value stands at the end of the page in full: replaces it by a reference to an equal one
  * before it, if there is one. */
-void long_root_written(Buffer *page, size_t start, const Hash *hash)
+void finish_long_root(Buffer *page, size_t start, const Hash *hash)
 {
     size_t count = page->length - start;
     Hash own = hash != NULL ? *hash : hash_bytes(page->bytes + start, count);
-    Known *place = known_place(&own);
+    DedupEntry *place = dedup_slot(&own);
     if (place->hash.a == own.a && place->hash.b == own.b) {
         page->length = start;
         put_byte(page, V_REFERENCE);
         put_number(page, recorder.next_value - place->number);
         return;
     }
-    *place = (Known){own, recorder.next_value++};
+    *place = (DedupEntry){own, recorder.next_value++};
 }
 
 /* The roots from this number on were taken back. */
-void roots_undone(uint64_t first)
+void undo_roots(uint64_t first)
 {
     if (recorder.next_value != first) {
         for (size_t i = 0; i < (size_t)1 << DEDUP_BITS; i++) {
             if (known[i].number >= first) {
-                known[i] = (Known){{0, 0}, 0};
+                known[i] = (DedupEntry){{0, 0}, 0};
             }
         }
         recorder.next_value = first;
@@ -343,5 +343,5 @@ void put_root(Buffer *page, const uint8_t *bytes, size_t count, const Hash *hash
 {
     size_t start = page->length;
     put_bytes(page, bytes, count);
-    root_written(page, start, hash);
+    finish_root(page, start, hash);
 }

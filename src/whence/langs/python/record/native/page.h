@@ -86,14 +86,14 @@ typedef struct {
     Bound bounds[BOUND_COUNT];
     uint64_t first_calls, max_calls, max_bytes, max_depth;
     uint64_t first_whole, last_whole; /* the calls whose values are recorded whole */
-    uint64_t quick_calls;             /* up to this one a call may take the short way: */
-    uint64_t quick_most;              /* as far as bounds are concerned */
-    uint8_t quick_record;             /* which begins with this */
+    uint64_t fast_calls;             /* up to this one a call may take the short way: */
+    uint64_t fast_calls_limit;              /* as far as bounds are concerned */
+    uint8_t fast_record;             /* which begins with this */
     uint64_t collect_at;              /* before this many calls garbage is collected */
     uint64_t stop_calls, stop_depth;  /* the program is stopped there: call_limits.c */
     uint64_t freeze_at;               /* the next call that is observed: freezing.c */
     const Frame *observed_frame;      /* the one whose end is observed */
-    uint64_t window_wanted;           /* which of all calls the window is of, 0: there is none */
+    uint64_t window_target;           /* which of all calls the window is of, 0: there is none */
     uint64_t window_call;             /* its number in the file, once it has begun */
     uint64_t texts;                   /* how many were written, to any stream */
     uint64_t calls_of_garbage;        /* how many were made because objects were collected */
@@ -122,7 +122,7 @@ static inline uint64_t calls_before(void)
     return recorder.next_call - 1 + recorder.skipped_calls;
 }
 
-bool record_begin_anyhow(uint32_t thread, size_t size);
+bool record_begin_slow(uint32_t thread, size_t size);
 
 /* Begins a record of so many bytes at most. False if recording is over. */
 static inline bool record_begin(uint32_t thread, size_t size)
@@ -130,19 +130,19 @@ static inline bool record_begin(uint32_t thread, size_t size)
     return likely(recorder.page.length < recorder.page_limit && recorder.tables.length == 0 &&
                   thread == recorder.current_thread &&
                   recorder.page.capacity - recorder.page.length >= size) ||
-           record_begin_anyhow(thread, size);
+           record_begin_slow(thread, size);
 }
 
 enum { CLOCK_EVERY = 64 }; /* records between two looks at the clock */
 extern uint32_t since_clock;
-void look_at_clock(void);
+void check_clock(void);
 
 /* A record is whole: from here on the page may be written. */
 static inline void record_end(void)
 {
     __atomic_store_n(recorder.committed, recorder.page.length, __ATOMIC_RELEASE);
     if (unlikely(++since_clock >= CLOCK_EVERY)) {
-        look_at_clock();
+        check_clock();
     }
 }
 
@@ -156,7 +156,7 @@ typedef struct {
 
 /* Before a recording: the page is empty, and in this file if it can be. */
 bool page_reset(const TailFile *tail);
-bool page_moved(const TailFile *tail);
+bool page_move(const TailFile *tail);
 enum {
     FULL_PAGE = 1 << 20,
     ROOM_OF_PAGE = FULL_PAGE + (FULL_PAGE >> 2), /* most records fit behind a page's last one */
@@ -176,30 +176,30 @@ enum {
     DEDUPED = 32,
 };
 
-void long_root_written(Buffer *page, size_t start, const Hash *hash);
+void finish_long_root(Buffer *page, size_t start, const Hash *hash);
 
 /* The same for one that was written at the end of the page itself, from `start` on. */
-static inline void root_written(Buffer *page, size_t start, const Hash *hash)
+static inline void finish_root(Buffer *page, size_t start, const Hash *hash)
 {
     size_t count = page->length - start;
     if (count >= DEDUPED) {
-        long_root_written(page, start, hash);
+        finish_long_root(page, start, hash);
     }
     else {
         recorder.next_value += count >= NUMBERED;
     }
 }
 
-void roots_undone(uint64_t first);
+void undo_roots(uint64_t first);
 
 /* ---- tail.c ---- */
 
 void tail_open(const TailFile *file, uint64_t at);
 void tail_restart(uint64_t at);
 void tail_close(void);
-void tail_forked(void);
+void tail_after_fork(void);
 bool tail_holds_page(void);
-void tail_outgrown(void);
+void tail_abandon(void);
 
 /* ---- lz4.c ---- */
 

@@ -146,9 +146,9 @@ static void on_unwind(Thread *thread, Frame *frame, const uintptr_t *words, PyFr
         call_raised(thread, frame, NULL, NULL);
         return;
     }
-    thread->unmade = unmade_class(raised.type, raised.value);
+    thread->pending_class = pending_exception_class(raised.type, raised.value);
     call_raised(thread, frame, raised.value, raised.traceback);
-    thread->unmade = NULL;
+    thread->pending_class = NULL;
 }
 
 static void on_return(Thread *thread, Frame *frame, CodeEntry *code, PyObject *value)
@@ -173,7 +173,7 @@ static void on_call(Thread *thread, Frame *frame, CodeEntry *code)
     }
 }
 
-static int trace_again(void *tstate)
+static int resume_tracing(void *tstate)
 {
     PyThreadState_LeaveTracing(tstate);
     return 0;
@@ -183,14 +183,14 @@ static int trace_again(void *tstate)
  * be tracing now, so that the return of sys.setprofile would be no event of the new function. So
  * tracing rests until the interpreter next looks for pending calls, which is right after the call.
  * (It does so in the main thread only; in others the new function hears of one event more.) */
-static void make_way(void)
+static void yield_profile_hook(void)
 {
     PyThreadState *tstate = PyThreadState_Get();
     const char note[] = "the program replaced the profile function: calls of this thread from here "
                         "on were not recorded";
     write_note(note, sizeof note - 1);
     if (is_main_thread() &&
-        Py_AddPendingCall(trace_again, tstate) == 0) {
+        Py_AddPendingCall(resume_tracing, tstate) == 0) {
         PyThreadState_EnterTracing(tstate);
     }
 }
@@ -213,7 +213,7 @@ static int on_event(PyObject *Py_UNUSED(object), PyFrameObject *frame_object, in
     }
     if (builtin) {
         if (what == PyTrace_C_CALL) {
-            make_way();
+            yield_profile_hook();
         }
         else {
             hook_new_threads();

@@ -1,7 +1,7 @@
-/* The parts of the recorder, and what they know of each other.
+/* The parts of the recorder and their interfaces.
  *
  *   _recorder.c            the module that Python sees
- *   cpython/               the internals of CPython, and nothing else of them elsewhere
+ *   cpython/               the internals of CPython: no other file reads them
  *
  *   monitoring.c           events of sys.monitoring (3.12 and later)
  *   frame_evaluation.c     the evaluation of frames (3.11)
@@ -10,15 +10,15 @@
  *   interposition.c        interposed functions: processes that start and end
  *   output.c               what is printed
  *
- *   fast_path.h            calls and returns that need no look at anything else
- *   calls.c                how calls begin
- *   steps.c                how their steps end, and how generators resume
- *   inputs.c               the inputs of a call, and what changed of them
+ *   fast_path.h            calls and returns that take and return short atoms
+ *   calls.c                the beginnings of calls
+ *   steps.c                the ends of steps, the resumption of generators
+ *   inputs.c               the inputs of a call, and their changes
  *   globals.c              module variables
  *   activations.c          the running frames, and which calls are only counted
  *   generators.c           which call a suspended frame belongs to
- *   threads.c              the state of each thread, and who started it
- *   code.c                 the table of code: what belongs to the user, and what its inputs are
+ *   threads.c              the state of each thread, and the call that started it
+ *   code.c                 the table of code: which is the user's, where its inputs are
  *   names.c, types.c       the tables of names, variables and types
  *   pointer_map.c          maps from pointers
  *
@@ -27,8 +27,8 @@
  *   tail.c                 the page being filled, where a killed process leaves it
  *   lz4.c                  compression and checksum of a page
  *
- *   window.c               a recording of one call and what is below it
- *   freezing.c             calls whose effects are recorded, or replayed instead of making them
+ *   window.c               the window: one target call and the calls below it
+ *   freezing.c             frozen calls: observed, or replaced by their recorded result
  *   garbage_collection.c   collections at fixed numbers of calls
  *   call_limits.c          programs that do not end
  *   checkpoint.c           sleeping forks of a re-run
@@ -64,9 +64,9 @@ void map_clear(Map *map);
 
 enum type_kind {
     TYPE_MODULE,
-    TYPE_OBJECT,            /* seen through */
-    TYPE_OPAQUE,            /* not, and has no attributes */
-    TYPE_OPAQUE_ATTRIBUTES, /* not, and has some */
+    TYPE_OBJECT,            /* all of its state is readable */
+    TYPE_OPAQUE,            /* not readable, without attributes */
+    TYPE_OPAQUE_ATTRIBUTES, /* not readable, with attributes */
     TYPE_SUBCLASS,          /* of a builtin */
     TYPE_EXCEPTION,
     TYPE_SUMMARY,
@@ -75,7 +75,7 @@ enum type_kind {
 typedef struct {
     Py_ssize_t offset;
     uint32_t name;
-    bool none_is_nothing; /* Python code cannot tell them apart */
+    bool none_is_unset; /* Python code cannot distinguish the two */
 } SlotEntry;
 
 typedef struct {
@@ -85,11 +85,11 @@ typedef struct {
     bool user;
     bool has_dict;
     uint8_t builtin;    /* TYPE_SUBCLASS: which value its content is */
-    bool unseen;        /* TYPE_SUBCLASS: it has more state, which nothing here can see */
+    bool has_hidden_state;     /* TYPE_SUBCLASS: it has more state than can be read */
     bool mutable_summary;
-    uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest base not seen through */
+    uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest opaque base */
     uint32_t slot_count;
-    Py_ssize_t row;     /* where its slots begin, if they stand in a row and NULL is nothing; or 0 */
+    Py_ssize_t row;     /* offset of its slots if they are contiguous and NULL means unset; else 0 */
     SlotEntry *slots;
     const void *keys;   /* the shared keys that key_names are of */
     uint32_t *key_names;
@@ -118,21 +118,21 @@ typedef struct {
 enum { TYPE_CACHE = 1024 };
 extern TypeCache type_cache[TYPE_CACHE];
 
-static inline TypeCache *type_place(const PyTypeObject *type)
+static inline TypeCache *type_cache_slot(const PyTypeObject *type)
 {
     uintptr_t address = (uintptr_t)type >> 4;
     return &type_cache[(address ^ address >> 10) & (TYPE_CACHE - 1)];
 }
 
-/* The same without ever running code: NULL if the type was not met yet. */
-static inline TypeEntry *type_known(PyTypeObject *type)
+/* Finds the entry of a type without running code; NULL if the type is new. */
+static inline TypeEntry *type_find(PyTypeObject *type)
 {
-    TypeCache *place = type_place(type);
-    return likely(place->type == type) ? place->entry : type_lookup(type);
+    TypeCache *slot = type_cache_slot(type);
+    return likely(slot->type == type) ? slot->entry : type_lookup(type);
 }
 bool type_more_key_names(TypeEntry *entry, Py_ssize_t count);
 
-/* Makes sure that the names of the first so many shared keys are known. */
+/* Makes sure that the first `count` shared keys have numbered names. */
 static inline bool type_key_names(TypeEntry *entry, Py_ssize_t count)
 {
     const void *keys = shared_keys(entry->type);
@@ -144,15 +144,16 @@ Variable *variable_entry(uint32_t module, uint32_t name);
 void user_module(uint32_t name);
 bool is_user_module(uint32_t name);
 void type_watch(bool on);
-/* Writes at most so many characters as UTF-8, surrogates included; returns the bytes (4 each). */
+/* Writes the first characters of a text as UTF-8, surrogates included (at most 4 bytes each), and
+ * returns the number of bytes. */
 size_t encode_utf8(PyObject *text, Py_ssize_t characters, uint8_t *target);
 
 /* ---- threads.c ---- */
 
 enum activation_kind {
     RECORDED,
-    ALIAS,   /* transparent code: its calls are those of the call in which it stands. What a
-              * filter leaves out is counted, too */
+    ALIAS,   /* transparent code: its calls belong to the call around it. Calls that a filter
+              * excludes are counted, too */
     SKIPPED, /* beyond a bound: counted only */
 };
 
@@ -168,30 +169,30 @@ typedef struct {
     Generator *generator;
     uint32_t depth;
     int32_t owner; /* index of the nearest RECORDED activation, itself included, or -1 */
-    int32_t site;  /* index of the activation whose frame tells where its callees are called */
-    uint32_t watches; /* where its watches begin in the thread's */
+    int32_t site;  /* index of the activation whose frame is the call site of its callees */
+    uint32_t watches; /* index of its first watch in the thread's */
     uint8_t kind;
     uint8_t bound;
 } Activation;
 
-/* An input that may have changed or may be the outcome. The pointer is not a reference: it is
- * only compared with what the frame holds. */
+/* An input that may change or may be the outcome. The pointer is not a reference: it is only compared
+ * with the frame's slot. */
 typedef struct {
     PyObject *object;
     uint64_t hash;
     uint16_t input;
     bool compared; /* its content can change */
-    bool sole;     /* nothing but the frame held it */
+    bool sole;     /* the frame had the only reference */
 } Watch;
 
-/* Where an input's encoding ends in the scratch, and its hash, if it was needed. */
+/* The end of an input's encoding in the scratch buffer, and its hash if it was computed. */
 typedef struct InputEncoding {
     size_t end;
     bool hashed;
     Hash hash;
 } InputEncoding;
 
-/* Where the calls of a thread that no recorded call of its own made belong. */
+/* The caller of a thread's calls that have no recorded caller in the thread itself. */
 typedef struct {
     uint64_t call;
     uint64_t site;
@@ -201,7 +202,7 @@ typedef struct {
 
 typedef struct {
     uint32_t number;
-    int suspended; /* whence's own code runs */
+    int suspended; /* > 0 while whence's own code runs */
     Activation *stack;
     size_t count, capacity;
     Watch *watches;
@@ -209,13 +210,13 @@ typedef struct {
     Buffer scratch;  /* encodings of values, until their record is written */
     Buffer changes;  /* whole CHANGED and LOST entries, likewise */
     PyObject **seen; /* containers of the root being encoded */
-    Map seen_places; /* where they stand there, counted from 1, once there are many */
+    Map seen_positions; /* their positions from 1 on, once there are many */
     size_t seen_capacity;
     struct InputEncoding *ends; /* of each input of the call that begins */
     size_t ends_capacity;
-    PyObject *unmade; /* the class of the exception in flight, if only its arguments exist */
-    uint64_t raised_at; /* the place where it came up in the frame that it leaves */
-    bool thrown_into; /* a generator goes on with an exception that is not known */
+    PyObject *pending_class; /* class of the raised exception if it has no instance yet */
+    uint64_t raised_at; /* place of the raise in the frame that it leaves */
+    bool thrown_into; /* a generator resumes with an unknown exception */
     const char *floor; /* of its C stack, for frame_evaluation.c */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
@@ -243,9 +244,9 @@ static inline Thread *recorded_thread(void)
 }
 
 bool threads_watch(void);
-/* This thread is about to start another one. */
-void thread_starts(void);
-/* Drops activations whose frame is not among those that run. */
+/* Remembers the running call as the starter of the next thread. */
+void note_thread_start(void);
+/* Drops activations whose frame no longer runs. */
 void thread_sync(Thread *thread, const Frame *running);
 /* The call to which a new call or thread belongs: the top of the stack, or the thread's origin. */
 static inline Origin thread_top(const Thread *thread)
@@ -258,8 +259,8 @@ static inline Origin thread_top(const Thread *thread)
     return (Origin){top->call, site, top->depth, top->kind == SKIPPED};
 }
 
-/* The same where the stack may hold frames that left unseen. */
-Origin thread_top_now(Thread *thread);
+/* The same, after frames that ended without an event were dropped. */
+Origin thread_top_synced(Thread *thread);
 
 /* While whence's own Python code runs on behalf of a callback. */
 typedef struct {
@@ -269,17 +270,17 @@ typedef struct {
     int collecting;
 } OwnCode;
 
-/* Another one whenever code may have run since what was last seen of inputs: inputs.c. */
+/* Changes whenever code may have run since inputs were last compared: inputs.c. */
 extern uint64_t moment;
 OwnCode own_code_begin(Thread *thread);
 void own_code_end(OwnCode *own);
-/* Raises what a signal handler raised in our own code where the program goes on; clears all else. */
+/* Re-raises in the program what a signal handler raised in our own code; clears other exceptions. */
 void pass_on_interrupt(void);
 
 /* ---- code.c ---- */
 
 enum { INPUT_PLAIN, INPUT_CELL, INPUT_FREE };
-enum { MISSES = 16 }; /* so often in a row, the short way is no longer tried */
+enum { MAX_FAST_MISSES = 16 }; /* in a row: then the fast path is no longer tried */
 
 typedef struct {
     int32_t slot; /* in the frame's locals */
@@ -290,16 +291,16 @@ typedef struct {
 typedef struct {
     PyObject *name;
     Variable *variable;
-    PyObject *value; /* borrowed: what the namespace holds while its version stays */
-    bool walked;     /* mutable: looked at each time */
+    PyObject *value; /* borrowed: valid while the namespace keeps its version */
+    bool walked;     /* mutable: encoded each time */
 } GlobalUse;
 
 typedef struct {
-    PyObject *dict; /* borrowed: NULL once it is gone */
+    PyObject *dict; /* borrowed: NULL once it is deallocated */
     uint64_t version;
 } Namespace;
 
-/* A CALL: how deep the stack is below its arguments, and how many of them are given by name. */
+/* A CALL: the depth of the stack below its arguments, and the number of keyword arguments. */
 typedef struct {
     int16_t depth, named;
 } CallSite;
@@ -307,17 +308,17 @@ typedef struct {
 struct CodeEntry {
     PyCodeObject *code; /* the only strong reference that the recorder keeps */
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
-    bool counted; /* transparent, because a filter leaves it out */
+    bool counted; /* transparent, because a filter excludes it */
     bool local_events;
-    bool quick; /* a plain function with a few plain parameters: call_quickly */
+    bool fast; /* a plain function with few plain parameters: begin_call_fast */
     uint32_t number;
     uint32_t input_count;
     Input *inputs;
     uint64_t calls;
-    uint64_t yields, returns; /* of a generator, counted as far as the first ones are told apart */
-    uint32_t careful; /* how often its inputs could not be encoded in place */
-    uint32_t missed;  /* how often in a row the short way was not open to it; MISSES: not tried */
-    uint32_t quick_inputs; /* how many inputs are written on that way */
+    uint64_t yields, returns; /* of a generator, counted while they have the bound of first calls */
+    uint32_t refusals; /* how often its inputs could not be encoded in the page */
+    uint32_t fast_misses;  /* in a row; at MAX_FAST_MISSES the fast path is not tried */
+    uint32_t fast_input_count; /* inputs that the fast path writes */
     uint32_t global_count;
     uint32_t walked_count;
     GlobalUse *globals;
@@ -346,7 +347,7 @@ static inline size_t code_slot(const void *code)
     return (address ^ address >> 11) & (CODE_CACHE - 1);
 }
 
-/* What is known of a code object; NULL only if there is no memory. */
+/* Returns the entry of a code object; NULL only if there is no memory. */
 static inline CodeEntry *code_entry(PyCodeObject *code, PyObject *namespace, Thread *thread)
 {
     CodeCache *cached = &code_cache[code_slot(code)];
@@ -364,17 +365,17 @@ static inline PyObject *input_value(const Frame *frame, const Input *input)
 
 /* ---- garbage_collection.c ---- */
 
-/* From here on garbage is collected at fixed numbers of calls, by gc.collect. */
+/* Starts collecting garbage at fixed numbers of calls, by gc.collect. */
 void collect_by_number(PyObject *function);
 void collect_garbage(void);
-/* Calls were counted and not made: what would have been collected in them is collected after. */
+/* Collects, after calls that were counted but not made, what they would have collected. */
 void collect_for_skipped(void);
-/* Each time, it is written to this file how many calls there were. */
-bool collecting_tells(const char *path);
+/* Writes the number of calls to this file at each collection. */
+bool report_collections_to(const char *path);
 
 /* ---- call_limits.c ---- */
 
-/* The program is stopped, by this function, before so many calls or so deep ones. */
+/* Calls this function before the program exceeds so many calls or so much depth. */
 void limits_set(uint64_t calls, uint64_t depth, PyObject *function);
 void limit_reached(Thread *thread, const char *what);
 
@@ -390,60 +391,60 @@ static inline void check_limits(Thread *thread, const Origin *parent)
 
 /* ---- window.c ---- */
 
-/* Before a recording: of all calls only this one (0: all of them), within a number of calls. */
-void window_set(uint64_t wanted, uint64_t budget);
-/* Whether it is recorded for the whole values of that call. */
+/* Before a recording: sets the target call (0: all calls are recorded) and the budget of calls. */
+void window_set(uint64_t target, uint64_t budget);
+/* Whether the target's values are recorded whole. */
 bool window_is_whole(void);
-/* How many calls come before the wanted one. */
-uint64_t window_begins_after(void);
-bool is_outside_window(Origin *parent);
-void window_count(uint64_t call, uint32_t depth, Frame *frame);
-void window_over(void);
+/* The number of calls before the target. */
+uint64_t calls_before_window(void);
+bool begins_outside_window(Origin *parent);
+void window_count_call(uint64_t call, uint32_t depth, Frame *frame);
+void window_end(void);
 
-/* Whether a call that begins is only counted because of the window. Changes its parent if it is the
- * wanted one: nothing above that is in the file. */
-static inline bool outside_window(Origin *parent)
+/* Whether a call that begins is outside of the window, and so only counted. Clears the parent of the
+ * target itself: no call above it is in the file. */
+static inline bool check_window(Origin *parent)
 {
-    return unlikely(recorder.window_wanted != 0) && is_outside_window(parent);
+    return unlikely(recorder.window_target != 0) && begins_outside_window(parent);
 }
 
-/* A call was recorded, in a frame that begins; NULL: it is a generator, which was only created. */
-static inline void window_keeps(uint64_t call, uint32_t depth, Frame *frame)
+/* Counts a recorded call, in a frame that begins; NULL for a generator that is only created. */
+static inline void window_count(uint64_t call, uint32_t depth, Frame *frame)
 {
-    if (unlikely(recorder.window_wanted != 0)) {
-        window_count(call, depth, frame);
+    if (unlikely(recorder.window_target != 0)) {
+        window_count_call(call, depth, frame);
     }
 }
 
-static inline void window_may_be_over(uint64_t ended)
+static inline void check_window_end(uint64_t ended)
 {
     if (unlikely(ended != 0 && ended == recorder.window_call)) {
-        window_over();
+        window_end();
     }
 }
-/* What is called as it begins, in its frame, and once it has ended; None: nothing. */
-void window_next(uint64_t wanted);
-void window_tell(PyObject *entered, PyObject *over);
+void window_next(uint64_t target);
+/* Sets the hooks that are called in the target's frame when it begins, and after its end; or None. */
+void window_set_hooks(PyObject *on_enter, PyObject *on_end);
 
 /* ---- freezing.c ---- */
 
-/* Of the calls with these numbers, in ascending order, the first function is told as they begin,
- * the second as they end. False, with an error set, if that cannot be. */
-bool freezing_set(PyObject *ordinals, PyObject *entered, PyObject *left);
+/* Sets the ordinals of the observed calls, ascending, and the hooks of their beginning and end. Returns
+ * false with an exception set on failure. */
+bool freezing_set(PyObject *ordinals, PyObject *on_enter, PyObject *on_exit);
 uint64_t references_of(PyObject *objects);
 void observe_call(Thread *thread, Frame *frame);
 void observe_end(Thread *thread, PyObject *value);
 
-/* A call has begun, and is on the stack. */
-static inline void call_may_be_frozen(Thread *thread, Frame *frame)
+/* Observes or replaces a call that has begun, if its ordinal is set. */
+static inline void check_freezing(Thread *thread, Frame *frame)
 {
     if (unlikely(calls_before() >= recorder.freeze_at)) {
         observe_call(thread, frame);
     }
 }
 
-/* A frame returns this value; NULL: it raises. */
-static inline void observed_call_ends(Thread *thread, const Frame *frame, PyObject *value)
+/* Reports the end of an observed frame with its result; NULL if it raises. */
+static inline void check_observed_end(Thread *thread, const Frame *frame, PyObject *value)
 {
     if (unlikely(frame == recorder.observed_frame)) {
         observe_end(thread, value);
@@ -452,25 +453,31 @@ static inline void observed_call_ends(Thread *thread, const Frame *frame, PyObje
 
 /* ---- checkpoint.c ---- */
 
-/* From here on a copy of the process is made by this function, the first after so many seconds. */
+/* Sets the function that forks a checkpoint, and the seconds until the first. */
 void checkpoints_set(PyObject *due, double seconds);
-void look_for_checkpoint(Thread *thread);
+void check_checkpoint(Thread *thread);
 void checkpoint_settle(void);
 int checkpoint_fork(void);
 int checkpoint_wake(void);
 void checkpoint_sleep(int descriptor);
-bool checkpoint_tell(int control, const void *message, size_t length, int descriptor);
+bool checkpoint_send(int control, const void *message, size_t length, int descriptor);
 
 /* ---- globals.c ---- */
 
 bool globals_watch(bool on);
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code);
-bool globals_settled(const Frame *frame, const CodeEntry *code);
+bool named_globals_settled(const Frame *frame, const CodeEntry *code);
+
+/* Whether globals_check has nothing to do. Inlined, because most code names no variable. */
+static inline bool globals_settled(const Frame *frame, const CodeEntry *code)
+{
+    return code->global_count == 0 || named_globals_settled(frame, code);
+}
 
 /* ---- calls.c, steps.c ---- */
 
-/* After a bound changed: up to which call the fast path is open. */
-void quick_refresh(void);
+/* Recomputes the last call that may take the fast path, after a bound changed. */
+void update_fast_calls(void);
 
 void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown);
 void call_yielded(Thread *thread, Frame *frame, PyObject *value);
@@ -503,7 +510,7 @@ bool generators_watch(bool on);
 bool creations_watch(bool on);
 #endif
 void generators_reset(void);
-/* Who created a generator that starts now; false if that is not known. */
+/* Finds the call that created a generator; false if it is unknown. */
 bool generator_creator(PyObject *generator, Origin *creator);
 
 /* ---- interposition.c, output.c ---- */
@@ -524,8 +531,9 @@ void interpose_all(void);
 void restore_all(void);
 void output_watch(bool on);
 uint64_t running_call(void);
-/* Before `start`: where to tell of processes, and the name under which. False if it is too long. */
-bool processes_told(const char *path, const char *name, bool child);
+/* Before `start`: sets the file that lists started processes, and our name in it. Returns false if one
+ * is too long. */
+bool report_processes_to(const char *path, const char *name, bool child);
 
 /* ---- monitoring.c, frame_evaluation.c, profile_hook.c ---- */
 
@@ -535,7 +543,7 @@ extern const char *const hook_name;
 
 #if !HAS_MONITORING
 void evaluation_try(void);
-void take_arguments(Thread *thread, const Frame *frame, Frame *caller);
+void release_caller_references(Thread *thread, const Frame *frame, Frame *caller);
 const char *evaluation_floor(void);
 bool profile_start(void);
 void profile_stop(void);

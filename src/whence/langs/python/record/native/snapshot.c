@@ -56,7 +56,7 @@ static long write_builtin(Snapshot *s, PyObject *function, long depth, long budg
         put_number(s->out, number);
         return 1;
     }
-    if (write_known(s, function)) {
+    if (write_if_seen(s, function)) {
         return 1;
     }
     PyTypeObject *type = PyType_Check(self) ? (PyTypeObject *)self : Py_TYPE(self);
@@ -95,20 +95,20 @@ static __attribute__((noinline)) long write_by_type(Snapshot *s, PyObject *value
         write_module(s, value);
         return 1;
     }
-    return write_known(s, value) ? 1 : write_instance(s, value, entry, depth, budget);
+    return write_if_seen(s, value) ? 1 : write_instance(s, value, entry, depth, budget);
 }
 
 static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long depth, long budget)
 {
     if (PyType_Check(value)) {
-        TypeEntry *entry = type_known((PyTypeObject *)value);
+        TypeEntry *entry = type_find((PyTypeObject *)value);
         if (entry == NULL && s->in_place) {
             s->refused = true;
         }
         else if (entry == NULL) {
             hold(s, value);
             entry = type_entry((PyTypeObject *)value);
-            if (!let_go(s, value)) {
+            if (!release(s, value)) {
                 entry = NULL;
             }
         }
@@ -129,7 +129,7 @@ static long write_other(Snapshot *s, PyObject *value, PyTypeObject *type, long d
         return write_builtin(s, value, depth, budget);
     }
     if (type == &PyMethod_Type) {
-        return write_known(s, value) ? 1 : write_method(s, value, depth, budget);
+        return write_if_seen(s, value) ? 1 : write_method(s, value, depth, budget);
     }
     return write_by_type(s, value, type, depth, budget);
 }
@@ -141,7 +141,7 @@ static __attribute__((noinline)) long write_builtin_container(Snapshot *s, PyObj
                                                               PyTypeObject *type, long depth,
                                                               long budget)
 {
-    if (write_known(s, value)) {
+    if (write_if_seen(s, value)) {
         return 1;
     }
     if (type == &PyDict_Type) {
@@ -196,7 +196,7 @@ long write_value(Snapshot *s, PyObject *value, long depth, long budget)
     }
     const uint8_t *end = atom_at(buffer_end(s->out), value, s->bound);
     if (end != NULL) {
-        buffer_ends(s->out, end);
+        set_buffer_end(s->out, end);
         return 1;
     }
     return write_compound(s, value, depth, budget);
@@ -215,7 +215,7 @@ static void snapshot_begin(Snapshot *s, Thread *thread, Buffer *out, const Bound
     s->mutable = s->aborted = s->failed = s->refused = false;
 }
 
-bool snapshot_unmade(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, PyObject *value,
+bool snapshot_pending(Snapshot *s, Thread *thread, Buffer *out, PyObject *type, PyObject *value,
                      const Bound *bound)
 {
     snapshot_begin(s, thread, out, bound);

@@ -44,7 +44,7 @@ bool snapshot_root(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *va
 
 /* The same for an exception that was raised but not made yet (3.11): its class, and what its
  * instance would be made of. */
-bool snapshot_unmade(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *type,
+bool snapshot_pending(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *type,
                      PyObject *value, const Bound *bound);
 
 /* Most values are None, a truth value or a small number: one byte. 0 for all others. */
@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) uint8_t *atom_at(uint8_t *at, PyObj
 
 static inline uint8_t *buffer_end(const Buffer *buffer) { return buffer->bytes + buffer->length; }
 
-static inline void buffer_ends(Buffer *buffer, const uint8_t *at)
+static inline void set_buffer_end(Buffer *buffer, const uint8_t *at)
 {
     buffer->length = (size_t)(at - buffer->bytes);
 }
@@ -150,7 +150,7 @@ static inline void put_head(Buffer *out, uint8_t kind, uint64_t count, uint64_t 
     uint8_t *at = buffer_end(out);
     *at++ = kind;
     at = number_at(at, count);
-    buffer_ends(out, number_at(at, stored));
+    set_buffer_end(out, number_at(at, stored));
 }
 
 static inline bool is_container(PyObject *value)

@@ -1,7 +1,7 @@
-/* How the steps of calls end, and how those of generators begin.
+/* The ends of steps, and the resumption of generators.
  *
- * A step is the time from a call's beginning or resumption to its next yield or its end. Records
- * are written as in calls.c: in place, or prepared first. */
+ * A step lasts from a call's beginning or resumption to its next yield or its end. Records are
+ * written as in calls.c: directly into the page, or through the scratch buffer. */
 #include "fast_path.h"
 #include "inputs.h"
 
@@ -25,17 +25,18 @@ static inline void put_end(Thread *thread, Activation *activation, uint8_t recor
     if (record == R_RAISE) {
         at = number_at(at, place);
     }
-    buffer_ends(&recorder.page, at);
+    set_buffer_end(&recorder.page, at);
 }
 
-static void skips_written(Activation *activation)
+/* Clears the count of skipped calls, once it is in the page. */
+static void clear_skipped(Activation *activation)
 {
     uint64_t left = recorder.skips_to_write, written = activation->skipped;
     recorder.skips_to_write = left > written ? left - written : 0;
     activation->skipped = 0;
 }
 
-enum { MOST_HELD = 64 };
+enum { MAX_HELD = 64 };
 
 static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, const Held *held,
                            size_t held_count)
@@ -44,14 +45,14 @@ static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, 
     snapshot.held = held;
     snapshot.held_count = held_count;
     snapshot.foreign_opaque = snapshot.in_place = false;
-    if (unlikely(thread->unmade != NULL)) {
-        return snapshot_unmade(&snapshot, thread, &thread->scratch, thread->unmade, value, bound);
+    if (unlikely(thread->pending_class != NULL)) {
+        return snapshot_pending(&snapshot, thread, &thread->scratch, thread->pending_class, value, bound);
     }
     return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
 }
 
-/* Inputs of a generator are compared at each step, so that they have the usual bound; what comes of
- * its first steps is looked at once, and has that of first calls. */
+/* Chooses the bound of an outcome. A generator's inputs are compared at each step and have the usual
+ * bound; the outcomes of its first steps are encoded once and have the bound of first calls. */
 static const Bound *bound_of_outcome(const Activation *activation, uint8_t record)
 {
     CodeEntry *code = activation->code;
@@ -65,13 +66,13 @@ static const Bound *bound_of_outcome(const Activation *activation, uint8_t recor
     return &recorder.bounds[activation->bound];
 }
 
-/* Writes the end of a step with the outcome encoded where it stands. False, with the page as it
- * was, if that cannot be. */
-static bool end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
+/* Writes the end of a step, encoding the outcome directly into the page. Returns false, with the page
+ * unchanged, if encoding would have to run code or write a table record. */
+static bool write_end_in_place(Thread *thread, Activation *activation, uint8_t record, uint64_t place,
                          PyObject *value, const Bound *bound, const Held *held, size_t held_count)
 {
     Buffer *page = &recorder.page;
-    if (unlikely(thread->unmade != NULL) ||
+    if (unlikely(thread->pending_class != NULL) ||
         !record_begin(thread->number,
                       changes_size(thread) + SKIPPED_SIZE + CALL_SIZE + ATOM_SIZE)) {
         return false;
@@ -82,7 +83,7 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
     size_t start = page->length;
     const uint8_t *end = value != NULL ? atom_at(buffer_end(page), value, bound) : NULL;
     if (likely(end != NULL)) {
-        buffer_ends(page, end);
+        set_buffer_end(page, end);
     }
     else {
         Snapshot snapshot;
@@ -93,18 +94,18 @@ static bool end_in_place(Thread *thread, Activation *activation, uint8_t record,
         if (!snapshot_root(&snapshot, thread, page, value, bound) || snapshot.refused ||
             recorder.tables.length > 0) {
             page->length = before;
-            roots_undone(next_value);
+            undo_roots(next_value);
             return false;
         }
     }
-    root_written(page, start, NULL);
-    skips_written(activation);
+    finish_root(page, start, NULL);
+    clear_skipped(activation);
     record_end();
     return true;
 }
 
-/* Writes how a step ended: what changed, what was skipped, and the outcome. */
-static void write_end_of_step(Thread *thread, Activation *activation, uint8_t record,
+/* Writes the end of a step: changes of inputs, the number of skipped calls, and the outcome. */
+static void write_step_end(Thread *thread, Activation *activation, uint8_t record,
                               PyObject *value, bool bare)
 {
     uint64_t place = record == R_RAISE ? thread->raised_at : 0;
@@ -122,18 +123,18 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
         }
         Watch *watches;
         size_t count, held_count = 0;
-        Held few[MOST_HELD];
+        Held few[MAX_HELD];
         watches_of(thread, activation, &watches, &count);
-        /* If changes are not wanted, inputs are asked only whether the outcome is one of them. */
-        bool asked = recorder.detail == DETAIL_FULL || (!bare && is_container(value));
-        if (asked && !compare_inputs(thread, activation, watches, count,
-                            count <= MOST_HELD ? few : NULL, &held_count)) {
+        /* Without changes, inputs matter only if the outcome may be one of them. */
+        bool compares = recorder.detail == DETAIL_FULL || (!bare && is_container(value));
+        if (compares && !compare_inputs(thread, activation, watches, count,
+                                        count <= MAX_HELD ? few : NULL, &held_count)) {
             return;
         }
         if (!bare) {
             activation = &thread->stack[index];
             const Bound *bound = bound_of_outcome(activation, record);
-            if (likely(end_in_place(thread, activation, record, place, value, bound, few,
+            if (likely(write_end_in_place(thread, activation, record, place, value, bound, few,
                                     held_count))) {
                 return;
             }
@@ -149,50 +150,50 @@ static void write_end_of_step(Thread *thread, Activation *activation, uint8_t re
         if (!bare) {
             put_root(&recorder.page, thread->scratch.bytes, thread->scratch.length, NULL);
         }
-        skips_written(&thread->stack[index]);
+        clear_skipped(&thread->stack[index]);
         record_end();
     }
 }
 
-/* The object in the box in which an asynchronous generator yields; NULL: it awaits. */
-static PyObject *unwrapped(PyObject *value)
+/* Returns the object in the box that an asynchronous generator yields, or NULL if it awaits. */
+static PyObject *unwrap_yielded(PyObject *value)
 {
     return Py_TYPE(value) == yielded_box_type ? ((PyObject **)(value + 1))[0] : NULL;
 }
 
-/* The last step, if the next one can follow without that code runs in between: the generator that
- * yielded, or the one that is resumed next, and how much was written then. */
+/* The last step, if another can follow it with no code in between: the generator that yielded, or the
+ * one that is resumed next, and how much had been written then. */
 static struct {
     const void *yielded, *resumes_next;
     uint64_t bytes;
     size_t length;
-} passing;
+} last_step;
 
-static inline bool nothing_was_written(void)
+static inline bool no_record_since(void)
 {
-    return passing.bytes == recorder.bytes_written && passing.length == recorder.page.length;
+    return last_step.bytes == recorder.bytes_written && last_step.length == recorder.page.length;
 }
 
-static void step_passed(const void *yielded, const void *resumes_next)
+static void remember_step(const void *yielded, const void *resumes_next)
 {
-    passing.yielded = yielded;
-    passing.resumes_next = resumes_next;
-    passing.bytes = recorder.bytes_written;
-    passing.length = recorder.page.length;
+    last_step.yielded = yielded;
+    last_step.resumes_next = resumes_next;
+    last_step.bytes = recorder.bytes_written;
+    last_step.length = recorder.page.length;
 }
 
-/* It waited for another one, and what that yielded passes through. */
-static bool yields_at_once(Frame *frame)
+/* Whether the generator only passes on what the one that it waits for has just yielded. */
+static bool yields_passed_value(Frame *frame)
 {
-    return passing.yielded != NULL && nothing_was_written() &&
-           waits_for_when_yielding(frame) == passing.yielded;
+    return last_step.yielded != NULL && no_record_since() &&
+           waits_for_when_yielding(frame) == last_step.yielded;
 }
 
-/* Another one waits for it, and what that one goes on with passes through. */
-static bool resumes_at_once(Frame *frame)
+/* Whether the generator is resumed only because the one that waits for it was. */
+static bool resumes_passed_value(Frame *frame)
 {
-    return passing.resumes_next != NULL && nothing_was_written() &&
-           frame_generator(frame) == passing.resumes_next;
+    return last_step.resumes_next != NULL && no_record_since() &&
+           frame_generator(frame) == last_step.resumes_next;
 }
 
 void call_yielded(Thread *thread, Frame *frame, PyObject *value)
@@ -204,14 +205,14 @@ void call_yielded(Thread *thread, Frame *frame, PyObject *value)
     if (activation->kind == RECORDED) {
         bool bare = activation->code->is_coroutine;
         if (activation->code->is_async_generator) {
-            value = unwrapped(value);
+            value = unwrap_yielded(value);
             bare = value == NULL;
         }
-        moment += !yields_at_once(frame);
+        moment += !yields_passed_value(frame);
         int8_t state = generator_mark_running(frame);
-        write_end_of_step(thread, activation, R_YIELD, value, bare);
+        write_step_end(thread, activation, R_YIELD, value, bare);
         generator_restore_state(frame, state);
-        step_passed(owned_by_generator(frame) ? frame_generator(frame) : NULL, NULL);
+        remember_step(owned_by_generator(frame) ? frame_generator(frame) : NULL, NULL);
     }
     pop(thread);
 }
@@ -224,29 +225,29 @@ void call_ended(Thread *thread, Frame *frame, uint8_t record, PyObject *value)
     }
     bool is_generator_frame = activation->generator != NULL;
     if (activation->kind == RECORDED) {
-        bool bare = value == NULL && thread->unmade == NULL;
+        bool bare = value == NULL && thread->pending_class == NULL;
         moment++;
-        write_end_of_step(thread, activation, record, value, bare);
+        write_step_end(thread, activation, record, value, bare);
     }
     uint64_t ended = activation->kind == RECORDED ? activation->call : 0;
     pop(thread);
     if (unlikely(is_generator_frame)) {
         generator_forget(frame);
     }
-    window_may_be_over(ended);
+    check_window_end(ended);
 }
 
 void call_raised(Thread *thread, Frame *frame, PyObject *exception, PyObject *traceback)
 {
     thread->raised_at = raised_place(frame, traceback);
-    observed_call_ends(thread, frame, NULL);
+    check_observed_end(thread, frame, NULL);
     call_ended(thread, frame, R_RAISE, exception);
 }
 
-/* ---- generators go on ---- */
+/* ---- generators resume ---- */
 
-/* Gathers what others changed while it was suspended. */
-static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator *generator)
+/* Collects the changes that other code made to a generator's inputs while it was suspended. */
+static bool find_changes_while_suspended(Thread *thread, Frame *frame, const Generator *generator)
 {
     Activation step = {.frame = frame, .code = generator->code, .bound = generator->bound};
     size_t held_count;
@@ -258,7 +259,7 @@ static bool find_changed_meanwhile(Thread *thread, Frame *frame, const Generator
                           &held_count);
 }
 
-/* How a generator goes on, with what it goes on encoded in the scratch. */
+/* Encodes the value sent or thrown into a generator, and returns the kind of its record. */
 static enum record encode_resume(Thread *thread, const Frame *frame, const Bound *bound,
                                  PyObject *thrown)
 {
@@ -269,7 +270,7 @@ static enum record encode_resume(Thread *thread, const Frame *frame, const Bound
         put_byte(&thread->scratch, V_LEFT_OUT);
         return R_THROW;
     }
-    bool is_thrown = thrown != NULL || thread->unmade != NULL;
+    bool is_thrown = thrown != NULL || thread->pending_class != NULL;
     PyObject *value = is_thrown ? thrown : sent_value(frame);
     if (!is_thrown && (value == NULL || value == Py_None)) {
         return R_RESUME;
@@ -280,13 +281,13 @@ static enum record encode_resume(Thread *thread, const Frame *frame, const Bound
     return is_thrown ? R_THROW : R_SEND;
 }
 
-/* Writes what others changed, and that it goes on. */
+/* Writes the changes made while a generator was suspended, and its resumption. */
 static void write_resume(Thread *thread, Frame *frame, const Generator *generator, const Origin *by,
                          PyObject *thrown)
 {
     uint64_t call = generator->call;
     const Bound *bound = &recorder.bounds[generator->bound];
-    if (!find_changed_meanwhile(thread, frame, generator) || !buffer_room(&thread->scratch, 1)) {
+    if (!find_changes_while_suspended(thread, frame, generator) || !buffer_room(&thread->scratch, 1)) {
         return;
     }
     enum record record = encode_resume(thread, frame, bound, thrown);
@@ -304,18 +305,18 @@ static void write_resume(Thread *thread, Frame *frame, const Generator *generato
     record_end();
 }
 
-/* A generator's frame starts, goes on, or has an exception thrown into it. */
+/* Handles a generator's frame that starts, resumes, or has an exception thrown into it. */
 void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *thrown)
 {
     make_current(thread, frame);
     Generator *generator = generator_of(frame);
     if (generator == NULL) {
-        /* Its creation was not seen: it belongs to whoever created it, if memory tells, or else to
-         * whoever runs it first. */
+        /* There was no event of its creation: it belongs to the call that allocated it if that is
+         * known, else to the call that runs it first. */
         Origin creator;
         PyObject *object = (PyObject *)frame_generator(frame);
-        bool known = generator_creator(object, &creator);
-        generator_created(thread, object, code, known ? &creator : NULL);
+        bool has_creator = generator_creator(object, &creator);
+        generator_created(thread, object, code, has_creator ? &creator : NULL);
         generator = generator_of(frame);
         if (generator == NULL) {
             return;
@@ -327,15 +328,15 @@ void call_resumed(Thread *thread, Frame *frame, CodeEntry *code, PyObject *throw
             thread->scratch.length = 0;
             globals_check(thread, frame, code);
         }
-        bool is_thrown = thrown != NULL || thread->unmade != NULL || thread->thrown_into;
-        moment += is_thrown || !resumes_at_once(frame);
+        bool is_thrown = thrown != NULL || thread->pending_class != NULL || thread->thrown_into;
+        moment += is_thrown || !resumes_passed_value(frame);
         write_resume(thread, frame, generator, &by, thrown);
-        step_passed(NULL, is_thrown ? NULL : waits_for_when_resumed(frame));
+        remember_step(NULL, is_thrown ? NULL : waits_for_when_resumed(frame));
     }
     push_generator(thread, frame, generator);
 }
 
-/* ---- the rest ---- */
+/* ---- NOTE and END ---- */
 
 void write_note(const char *text, size_t count)
 {

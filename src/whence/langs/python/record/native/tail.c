@@ -69,7 +69,7 @@ static void page_in_tail(void)
 
 bool tail_holds_page(void) { return tail != NULL && recorder.page.bytes == tail->bytes; }
 
-void tail_outgrown(void) { recorder.committed = &nowhere; }
+void tail_abandon(void) { recorder.committed = &nowhere; }
 
 /* Has the page in this file, which is closed, or removed if that cannot be. */
 void tail_open(const TailFile *file, uint64_t at)
@@ -140,7 +140,7 @@ void tail_close(void)
 }
 
 /* In a forked child: the file is the parent's, and what stands in its place is memory. */
-void tail_forked(void)
+void tail_after_fork(void)
 {
     tail_path[0] = '\0';
     if (tail != NULL && mmap(tail, TAIL_SIZE, PROT_READ | PROT_WRITE,

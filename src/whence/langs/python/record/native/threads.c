@@ -31,12 +31,12 @@ static void thread_free(Thread *thread)
     PyMem_RawFree(thread->scratch.bytes);
     PyMem_RawFree(thread->changes.bytes);
     PyMem_RawFree(thread->seen);
-    map_clear(&thread->seen_places);
+    map_clear(&thread->seen_positions);
     PyMem_RawFree(thread->ends);
     PyMem_RawFree(thread);
 }
 
-static void thread_ended(void *thread)
+static void free_ended_thread(void *thread)
 {
     thread_state = NULL;
     thread_free(thread);
@@ -86,24 +86,24 @@ void thread_sync(Thread *thread, const Frame *running)
     }
 }
 
-Origin thread_top_now(Thread *thread)
+Origin thread_top_synced(Thread *thread)
 {
     thread_sync(thread, current_frame(PyThreadState_Get()));
     return thread_top(thread);
 }
 
-void thread_starts(void)
+void note_thread_start(void)
 {
     Thread *thread = this_thread();
     if (thread != NULL && !thread->suspended) {
         uint64_t id = next_thread_id();
         origins[id % ORIGINS].id = id;
         origins[id % ORIGINS].generation = recording_generation;
-        origins[id % ORIGINS].origin = thread_top_now(thread);
+        origins[id % ORIGINS].origin = thread_top_synced(thread);
     }
 }
 
-static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
+static int audit_hook(const char *event, PyObject *Py_UNUSED(arguments), void *Py_UNUSED(data))
 {
     if (unlikely(recorder.on && strcmp(event, "os.exec") == 0)) {
         page_flush(); /* this process is about to become another program */
@@ -111,7 +111,7 @@ static int audited(const char *event, PyObject *Py_UNUSED(arguments), void *Py_U
     }
     if (unlikely(recorder.on && strncmp(event, "_thread.start_", 14) == 0) &&
         is_recorded_here()) {
-        thread_starts();
+        note_thread_start();
     }
     return 0;
 }
@@ -121,7 +121,7 @@ static void forked(void)
 {
     recorder.on = false;
     recorder.page.length = 0;
-    tail_forked();
+    tail_after_fork();
 }
 
 /* Once for the process: neither an audit hook nor a fork handler can be taken back. */
@@ -130,12 +130,12 @@ bool threads_watch(void)
     if (prepared) {
         return true;
     }
-    if (pthread_key_create(&ending, thread_ended) != 0 ||
+    if (pthread_key_create(&ending, free_ended_thread) != 0 ||
         pthread_atfork(NULL, NULL, forked) != 0) {
         PyErr_SetString(PyExc_OSError, "the recorder cannot watch threads and forks");
         return false;
     }
-    if (PySys_AddAuditHook(audited, NULL) < 0) {
+    if (PySys_AddAuditHook(audit_hook, NULL) < 0) {
         return false;
     }
     prepared = true;

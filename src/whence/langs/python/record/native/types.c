@@ -91,7 +91,7 @@ static bool adds_only_attributes(PyTypeObject *type)
            type->tp_basicsize == base->tp_basicsize + words * (Py_ssize_t)sizeof(PyObject *);
 }
 
-static bool is_content(PyTypeObject *type)
+static bool is_builtin_type(PyTypeObject *type)
 {
     for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
         if (type == builtins[i].type) {
@@ -104,7 +104,7 @@ static bool is_content(PyTypeObject *type)
 /* The nearest base (or itself) that is not seen through; NULL if there is none. */
 static PyTypeObject *first_opaque(PyTypeObject *type)
 {
-    while (type != &PyBaseObject_Type && type->tp_base != NULL && !is_content(type)) {
+    while (type != &PyBaseObject_Type && type->tp_base != NULL && !is_builtin_type(type)) {
         if (!adds_only_attributes(type)) {
             return type;
         }
@@ -113,14 +113,14 @@ static PyTypeObject *first_opaque(PyTypeObject *type)
     return NULL;
 }
 
-static void find_row(TypeEntry *entry)
+static void find_slot_row(TypeEntry *entry)
 {
     Py_ssize_t first = entry->slots[0].offset, last = first;
     bool plain = true;
     for (uint32_t i = 0; i < entry->slot_count; i++) {
         first = Py_MIN(first, entry->slots[i].offset);
         last = Py_MAX(last, entry->slots[i].offset);
-        plain = plain && !entry->slots[i].none_is_nothing;
+        plain = plain && !entry->slots[i].none_is_unset;
     }
     Py_ssize_t words = (last - first) / (Py_ssize_t)sizeof(PyObject *) + 1;
     entry->row = plain && words == (Py_ssize_t)entry->slot_count ? first : 0;
@@ -151,7 +151,7 @@ static bool collect_slots(TypeEntry *entry)
             }
         }
     }
-    find_row(entry);
+    find_slot_row(entry);
     return true;
 }
 
@@ -193,7 +193,7 @@ static void classify(TypeEntry *entry)
     }
     else if ((entry->builtin = builtin_of(type)) != 0) {
         entry->kind = TYPE_SUBCLASS;
-        entry->unseen = first_opaque(type) != NULL;
+        entry->has_hidden_state = first_opaque(type) != NULL;
     }
     else if ((opaque = first_opaque(type)) == NULL) {
         entry->kind = TYPE_OBJECT;
@@ -255,14 +255,14 @@ TypeEntry *type_lookup(PyTypeObject *type)
 {
     TypeEntry *entry = map_get(&types, type);
     if (entry != NULL) {
-        *type_place(type) = (TypeCache){type, entry};
+        *type_cache_slot(type) = (TypeCache){type, entry};
     }
     return entry;
 }
 
 TypeEntry *type_entry(PyTypeObject *type)
 {
-    TypeEntry *entry = type_known(type);
+    TypeEntry *entry = type_find(type);
     return likely(entry != NULL) ? entry : type_add(type);
 }
 
@@ -297,7 +297,7 @@ static destructor type_dealloc;
 
 static void watched_type_dealloc(PyObject *self)
 {
-    TypeCache *place = type_place((PyTypeObject *)self);
+    TypeCache *place = type_cache_slot((PyTypeObject *)self);
     if (place->type == (PyTypeObject *)self) {
         *place = (TypeCache){NULL, NULL};
     }

@@ -5,10 +5,10 @@
 /* ---- identity ---- */
 
 /* The same container is written twice only as what it is, never as seen: the first place counts. */
-static bool remember_place(Thread *thread, PyObject *container, size_t place)
+static bool remember_position(Thread *thread, PyObject *container, size_t place)
 {
-    return container == NULL || map_get(&thread->seen_places, container) != NULL ||
-           map_put(&thread->seen_places, container, (void *)place);
+    return container == NULL || map_get(&thread->seen_positions, container) != NULL ||
+           map_put(&thread->seen_positions, container, (void *)place);
 }
 
 /* Looked up from here on; what is there to look in at first is from another root. */
@@ -17,12 +17,12 @@ bool remember_many(Snapshot *s, PyObject *container)
     Thread *thread = s->thread;
     bool done = true;
     if (s->seen_count == MANY_SEEN) {
-        map_clear(&thread->seen_places);
+        map_clear(&thread->seen_positions);
         for (size_t i = 0; i < MANY_SEEN && done; i++) {
-            done = remember_place(thread, thread->seen[i], i + 1);
+            done = remember_position(thread, thread->seen[i], i + 1);
         }
     }
-    done = done && remember_place(thread, container, s->seen_count + 1);
+    done = done && remember_position(thread, container, s->seen_count + 1);
     s->failed |= !done;
     return done;
 }
@@ -42,10 +42,10 @@ bool seen_grow(Snapshot *s)
 }
 
 /* Where a container stands among those seen, counted from 1; 0 if it is new. */
-size_t place_seen(const Snapshot *s, const PyObject *container)
+size_t find_seen(const Snapshot *s, const PyObject *container)
 {
     if (unlikely(s->seen_count > MANY_SEEN)) {
-        return (size_t)map_get(&s->thread->seen_places, container);
+        return (size_t)map_get(&s->thread->seen_positions, container);
     }
     for (size_t i = s->seen_count; i-- > 0;) {
         if (s->thread->seen[i] == container) {
@@ -77,7 +77,7 @@ void hold(Snapshot *s, PyObject *value)
 }
 
 /* Returns whether the value itself is still somebody's. */
-bool let_go(Snapshot *s, PyObject *value)
+bool release(Snapshot *s, PyObject *value)
 {
     bool alive = !is_last_reference(value);
     s->aborted |= !alive;
@@ -91,7 +91,7 @@ bool let_go(Snapshot *s, PyObject *value)
 
 TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
 {
-    TypeEntry *entry = type_known(type);
+    TypeEntry *entry = type_find(type);
     if (likely(entry != NULL)) {
         return entry;
     }
@@ -101,7 +101,7 @@ TypeEntry *entry_of(Snapshot *s, PyObject *value, PyTypeObject *type)
     }
     hold(s, value);
     entry = type_entry(type);
-    return let_go(s, value) ? entry : NULL;
+    return release(s, value) ? entry : NULL;
 }
 
 void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
@@ -140,5 +140,5 @@ void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
     Py_XDECREF(result);
     Py_DECREF(summary);
     own_code_end(&own);
-    let_go(s, value);
+    release(s, value);
 }

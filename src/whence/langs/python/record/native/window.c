@@ -1,81 +1,79 @@
-/* A recording of one call and what is below it, as many levels as stay within a number of calls.
+/* The window: records one target call and as many levels below it as a budget of calls allows.
  *
- * All other calls are only counted, so that a call far into a long run costs its time, and little
- * else. The call is told by which of all calls it is, recorded and counted ones together. Nobody
- * knows beforehand how many calls there are at each depth. So when there are too many, the deepest
- * level is given up: its calls are in the file by then, and whoever reads it leaves them out.
+ * All other calls are only counted, so that reaching a call late in a long run is cheap. The target
+ * is identified by its ordinal among all calls, recorded and counted. The number of calls at each
+ * depth is not known in advance. When the budget is exceeded, the deepest level is dropped: its calls
+ * are already in the file, and the reader ignores them.
  *
- * Invariant: above the level that was reached in the end, every call below the one that was wanted
- * is recorded. */
+ * Invariant: every call between the target and the deepest level that was kept is recorded. */
 #include "recorder.h"
 
 enum {
     LEVELS = 1024,
-    FEWEST = 1, /* the call's own callees are recorded in any case */
+    MIN_LEVELS = 1, /* the target's own callees are always recorded */
 };
 
 static struct {
     uint64_t budget;
     uint64_t kept[LEVELS], all;
-    uint32_t top; /* the depth of the call */
-    bool arriving; /* the next call that is recorded is the one that is wanted */
-    PyObject *entered, *over; /* are called as it begins, and once it has ended */
+    uint32_t top; /* depth of the target */
+    bool next_is_target; /* the next call that is recorded is the target */
+    PyObject *on_enter, *on_end; /* called when the target begins and after it ended */
 } window;
 
-void window_set(uint64_t wanted, uint64_t budget)
+void window_set(uint64_t target, uint64_t budget)
 {
-    PyObject *entered = window.entered, *over = window.over;
+    PyObject *on_enter = window.on_enter, *on_end = window.on_end;
     memset(&window, 0, sizeof window);
     window.budget = budget;
-    recorder.window_wanted = wanted;
+    recorder.window_target = target;
     recorder.window_call = 0;
-    Py_XDECREF(entered); /* last: this may run code, which must find the new window */
-    Py_XDECREF(over);
+    Py_XDECREF(on_enter); /* last: this may run code, which must see the new window */
+    Py_XDECREF(on_end);
 }
 
 bool window_is_whole(void)
 {
-    return recorder.window_wanted != 0 && recorder.first_whole <= recorder.last_whole;
+    return recorder.window_target != 0 && recorder.first_whole <= recorder.last_whole;
 }
 
-/* Another call, which begins when the one that was wanted is over. */
-void window_next(uint64_t wanted)
+/* Sets another target, which begins after the current one has ended. */
+void window_next(uint64_t target)
 {
-    recorder.window_wanted = wanted;
+    recorder.window_target = target;
 }
 
-void window_tell(PyObject *entered, PyObject *over)
+void window_set_hooks(PyObject *on_enter, PyObject *on_end)
 {
-    Py_XSETREF(window.entered, Py_NewRef(entered));
-    Py_XSETREF(window.over, Py_NewRef(over));
+    Py_XSETREF(window.on_enter, Py_NewRef(on_enter));
+    Py_XSETREF(window.on_end, Py_NewRef(on_end));
 }
 
-uint64_t window_begins_after(void) { return recorder.window_wanted - 1; }
+uint64_t calls_before_window(void) { return recorder.window_target - 1; }
 
-/* What it gives back, if that is more than None. */
-static PyObject *tell(PyObject *function)
+/* Calls a hook outside of the recording; returns its result, or NULL for None and for an error. */
+static PyObject *call_hook(PyObject *function)
 {
-    PyObject *said = NULL;
+    PyObject *result = NULL;
     if (function != NULL && function != Py_None) {
         OwnCode own = own_code_begin(this_thread());
-        said = PyObject_CallNoArgs(function);
-        if (said == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
-            PyErr_PrintEx(0); /* a debugger may have the terminal for that */
+        result = PyObject_CallNoArgs(function);
+        if (result == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_PrintEx(0); /* the hook may be a debugger on the terminal */
         }
         own_code_end(&own);
     }
-    if (said == Py_None) {
-        Py_CLEAR(said);
+    if (result == Py_None) {
+        Py_CLEAR(result);
     }
-    return said;
+    return result;
 }
 
-/* Makes the call that begins once more, as the program would, for all that it does but for what
- * comes of it. */
-static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *arguments,
-                                 PyObject *named)
+/* Calls the frame's function as the program would, for its effects: the result is discarded. */
+static void run_for_effects(PyThreadState *tstate, Frame *frame, PyObject *arguments,
+                            PyObject *named)
 {
-    bool hooked = is_tracing(tstate); /* not where frames are evaluated */
+    bool hooked = is_tracing(tstate); /* false under frame_evaluation.c */
     if (hooked) {
         PyThreadState_LeaveTracing(tstate);
     }
@@ -89,62 +87,64 @@ static void made_for_its_effects(PyThreadState *tstate, Frame *frame, PyObject *
     Py_XDECREF(result);
 }
 
-/* As the call begins, somebody may name two functions that the frame is to call, one after the other;
- * or say what is to come of it: (that, its arguments, those by name). The frame is then left at once. */
-static void window_entered(Frame *frame, uint64_t call)
+/* Runs the hook of the target's beginning. The hook returns a pair of functions to call one after the
+ * other in the frame; or a triple (result, arguments, keyword arguments), which makes the frame return
+ * that result at once, after the function was called with these arguments for its effects. */
+static void enter_window(Frame *frame, uint64_t call)
 {
     recorder.window_call = call;
     PyThreadState *tstate = PyThreadState_Get();
     PendingFrame pending = pending_frame_enter(tstate, frame);
-    PyObject *said = tell(window.entered);
-    if (said != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 2) {
-        for (int place = 0; place < 2; place++) {
-            Py_XDECREF(tell(PyTuple_GET_ITEM(said, place)));
+    PyObject *reply = call_hook(window.on_enter);
+    Py_ssize_t size = reply != NULL && PyTuple_Check(reply) ? PyTuple_GET_SIZE(reply) : 0;
+    if (size == 2) {
+        for (int i = 0; i < 2; i++) {
+            Py_XDECREF(call_hook(PyTuple_GET_ITEM(reply, i)));
         }
     }
-    bool is_given = said != NULL && frame != NULL && PyTuple_Check(said) && PyTuple_GET_SIZE(said) == 3;
-    if (is_given) {
-        made_for_its_effects(tstate, frame, PyTuple_GET_ITEM(said, 1), PyTuple_GET_ITEM(said, 2));
+    bool has_forced_result = size == 3 && frame != NULL;
+    if (has_forced_result) {
+        run_for_effects(tstate, frame, PyTuple_GET_ITEM(reply, 1), PyTuple_GET_ITEM(reply, 2));
     }
     pending_frame_leave(&pending);
-    if (is_given) {
-        force_return(frame, PyTuple_GET_ITEM(said, 0));
+    if (has_forced_result) {
+        force_return(frame, PyTuple_GET_ITEM(reply, 0));
     }
-    Py_XDECREF(said);
+    Py_XDECREF(reply);
 }
 
-bool is_outside_window(Origin *parent)
+bool begins_outside_window(Origin *parent)
 {
-    if (unlikely(calls_before() + 1 == recorder.window_wanted && parent->call == 0)) {
-        window.arriving = true;
+    if (unlikely(calls_before() + 1 == recorder.window_target && parent->call == 0)) {
+        window.next_is_target = true;
         *parent = (Origin){.depth = parent->depth};
         window.top = parent->depth + 1;
         recorder.max_depth = window.top + LEVELS - 1;
-        recorder.skipped_by_run = recorder.skips_to_write = 0; /* what came before is outside */
+        recorder.skipped_by_run = recorder.skips_to_write = 0; /* earlier calls are outside */
         return false;
     }
     return parent->call == 0;
 }
 
-void window_count(uint64_t call, uint32_t depth, Frame *frame)
+void window_count_call(uint64_t call, uint32_t depth, Frame *frame)
 {
-    if (window.arriving) {
-        window.arriving = false;
-        window_entered(frame, call);
+    if (window.next_is_target) {
+        window.next_is_target = false;
+        enter_window(frame, call);
     }
     if (depth < window.top) {
-        return; /* of another thread, below a call that was wanted before */
+        return; /* of another thread, below an earlier target */
     }
     window.kept[depth - window.top]++;
     uint64_t deepest = recorder.max_depth - window.top;
-    for (window.all++; window.all > window.budget && deepest > FEWEST; deepest--) {
+    for (window.all++; window.all > window.budget && deepest > MIN_LEVELS; deepest--) {
         window.all -= window.kept[deepest];
     }
     recorder.max_depth = window.top + deepest;
 }
 
-void window_over(void)
+void window_end(void)
 {
     undo_force_return();
-    Py_XDECREF(tell(window.over));
+    Py_XDECREF(call_hook(window.on_end));
 }

@@ -260,7 +260,7 @@ static inline void restore_exception(SavedException *saved)
 }
 
 /* The class of an exception in flight of which only the arguments exist so far; or NULL. */
-static inline PyObject *unmade_class(PyObject *type, PyObject *value)
+static inline PyObject *pending_exception_class(PyObject *type, PyObject *value)
 {
     return value != NULL && PyExceptionInstance_Check(value) ? NULL : type;
 }
