@@ -75,9 +75,6 @@ def lint(run: Run, main: Interpreter) -> None:
     run.step("ruff format --check", [str(tools / "ruff"), "format", "--check", "."])
     run.step("mypy --strict", [str(tools / "mypy"), "--strict"])
     run.step("lint-imports", [str(tools / "lint-imports"), "--no-logo"])
-    # Apart from the extra, because it is large and nothing else needs it.
-    pip = [str(main.python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    run.step("install ziglang", [*pip, "--constraint", "constraints.txt", "ziglang"])
     run.step("C, for other platforms too", [str(main.python), "tools/check_c.py"])
 
 
