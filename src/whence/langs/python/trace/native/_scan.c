@@ -291,7 +291,7 @@ static PyModuleDef_Slot module_slots[] = {
 static struct PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_scan",
-    .m_doc = "The pass over a trace's records in C, the twin of scan.py.",
+    .m_doc = "The pass over a trace's records in C; scan.py defines its meaning.",
     .m_size = 0,
     .m_methods = module_methods,
     .m_slots = module_slots,

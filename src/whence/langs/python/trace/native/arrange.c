@@ -1,7 +1,7 @@
 /* Calls in preorder, from calls in which each stands behind its parent, as in a trace.
  *
- * The twin of `_preorder` and `_preorder_shape` in tree/build.py, for rows of this one kind: two
- * passes, one from the last row to the first for the sizes, one forwards for the places. */
+ * It does what `_preorder` and `_preorder_shape` in tree/build.py do, for rows of this one kind, in two
+ * passes: backwards for the sizes, forwards for the positions. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* The pass over a trace's records in C: what the files of this folder share.
  *
- * The twin of scan.py, whose comments say what is done and why; a test holds both to equal results.
+ * It implements scan.py, whose comments explain it; a test checks that both give equal results.
  * Every function that can fail sets a Python exception and returns false. Nothing here trusts what
  * it reads: `Reader` is the only way to the bytes, and checks each of them.
  */
@@ -76,7 +76,7 @@ typedef struct {
     bool vague;
 } Name;
 
-/* What is known of a root value: of one that has a number, or of the one read last. */
+/* A root value: one that has a number, or the one that was read last. */
 typedef struct {
     int64_t at;
     uint64_t digest;

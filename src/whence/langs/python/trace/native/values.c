@@ -25,7 +25,7 @@ static bool skip_name(Scan *scan)
     return read_name_number(scan, &number);
 }
 
-/* The name of a function: some names are those of many functions. */
+/* Skips the name of a function; a vague name may belong to many functions. */
 static bool skip_function_name(Scan *scan)
 {
     uint64_t number;
@@ -222,7 +222,7 @@ static bool skip_value(Scan *scan, int nesting)
     }
 }
 
-/* Skip a root value; what is known of it is then in `scan->last`. */
+/* Skips a root value and describes it in `scan->last`. */
 bool skip_root(Scan *scan)
 {
     Reader *reader = &scan->reader;

@@ -138,7 +138,7 @@ static PyObject *play(PyObject *Py_UNUSED(module), PyObject *arguments)
     }
     PyObject *const *items = &PyTuple_GET_ITEM(given, 0);
     Py_ssize_t count = PyTuple_GET_SIZE(given);
-    return entry_played(kind, digest_of(items, count, NULL), items, count);
+    return entry_play(kind, digest_of(items, count, NULL), items, count);
 }
 
 static PyObject *peek(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -176,7 +176,7 @@ static PyObject *aside(PyObject *Py_UNUSED(module), PyObject *const *arguments, 
         PyErr_SetString(PyExc_TypeError, "call what?");
         return NULL;
     }
-    return called_aside(arguments[0], arguments + 1, (size_t)count - 1);
+    return call_handler(arguments[0], arguments + 1, (size_t)count - 1);
 }
 
 static PyObject *address(PyObject *Py_UNUSED(module), PyObject *object)

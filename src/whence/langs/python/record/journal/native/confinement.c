@@ -41,7 +41,7 @@ static bool allow(int rules, const char *path, uint64_t allowed)
     return failed == 0;
 }
 
-static bool landlocked(const char *folder)
+static bool restrict_by_landlock(const char *folder)
 {
     long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
     if (version < 1) {
@@ -61,7 +61,7 @@ static bool landlocked(const char *folder)
     return done;
 }
 #else
-static bool landlocked(const char *folder)
+static bool restrict_by_landlock(const char *folder)
 {
     (void)folder;
     return false;
@@ -78,7 +78,7 @@ static const char *const CHANGING[] = {
     "cpython.PyInterpreterState_New", /* what it asks the world for is not played */
 };
 
-/* Whether a path that is opened for writing may be. */
+/* Whether this path may be opened for writing. */
 static bool may_write(PyObject *path)
 {
     const char *text = NULL;
@@ -130,7 +130,7 @@ static int audit(const char *event, PyObject *arguments, void *Py_UNUSED(data))
     return result == NULL ? -1 : 0;
 }
 
-/* Whether the kernel sees to it too. */
+/* Confines the process; returns whether the kernel enforces it too. */
 PyObject *confine(PyObject *folder)
 {
     const char *path = PyUnicode_AsUTF8(folder);
@@ -142,5 +142,5 @@ PyObject *confine(PyObject *folder)
     if (PySys_AddAuditHook(audit, NULL) != 0) {
         return NULL;
     }
-    return PyBool_FromLong(landlocked(path));
+    return PyBool_FromLong(restrict_by_landlock(path));
 }

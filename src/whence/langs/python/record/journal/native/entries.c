@@ -4,8 +4,8 @@
  * A file: a line of JSON, then entries: number of the kind + 1, thread, digest of the arguments
  * (4 bytes), how it ended (1 byte), length and bytes of the value. A kind of 0 is the end.
  *
- * Threads are counted as they are started. Which of two runs first is nobody's to say, but each
- * finds what it found before. */
+ * Threads are numbered in the order of their starts. Their interleaving may differ in a re-run, but
+ * each thread finds its own entries in order. */
 #include "journal.h"
 
 #include <pthread.h>
@@ -23,8 +23,8 @@ static struct {
     size_t start, length, capacity; /* of the part that is mapped: `start` is where it begins */
 } file = {.descriptor = -1};
 
-/* Map the part of the file that follows what is written. */
-static bool mapped(size_t room)
+/* Maps the part of the file behind what is written. */
+static bool map_file(size_t room)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t written = file.start + file.length;
@@ -49,7 +49,7 @@ static bool mapped(size_t room)
     return true;
 }
 
-/* A child that is forked off shares the memory, and has nothing to note. */
+/* A forked child shares the memory and must not write to it. */
 static void forked(void)
 {
     if (journal.mode == WRITING) {
@@ -63,7 +63,7 @@ bool entries_open(int descriptor, PyObject *heading)
     file.descriptor = descriptor;
     file.start = file.length = 0;
     size_t length = (size_t)PyBytes_GET_SIZE(heading);
-    if (!mapped(length)) {
+    if (!map_file(length)) {
         return false;
     }
     memcpy(file.memory, PyBytes_AS_STRING(heading), length);
@@ -82,10 +82,10 @@ bool entry_write(uint64_t kind, uint32_t digest, uint8_t how, const Bytes *paylo
                 bytes_number(&head, payload->length);
     size_t needed = head.length + payload->length;
     if (done && file.length + needed + 1 > file.capacity) {
-        done = mapped(needed + 1);
+        done = map_file(needed + 1);
     }
     if (done) {
-        /* The first byte last: whoever is killed in between leaves an end there. */
+        /* The first byte last: a process that is killed in between leaves an end there. */
         uint8_t *place = file.memory + file.length;
         memcpy(place + 1, head.bytes + 1, head.length - 1);
         if (payload->length > 0) {
@@ -106,7 +106,7 @@ void entries_close(void)
         munmap(file.memory, file.capacity);
         file.memory = NULL;
         if (ftruncate(file.descriptor, (off_t)written) != 0) {
-            /* Then it ends with zeros, which mean the same. */
+            /* The file then ends with zeros, which also mean the end. */
         }
     }
 }
@@ -154,7 +154,7 @@ static bool queue_add(Queue *queue, Entry entry)
     return true;
 }
 
-/* The data has to stay where it is. */
+/* Indexes the entries in the data, which must stay in memory. */
 PyObject *entries_load(const char *data, size_t length)
 {
     Reader reader = {(const uint8_t *)data, (const uint8_t *)data + length};
@@ -213,7 +213,7 @@ static _Thread_local uint32_t own_number;
 static struct {
     unsigned long ident;
     uint32_t number;
-} waiting[64]; /* started, and not heard of yet */
+} waiting[64]; /* started, but without an entry yet */
 static size_t waiting_count;
 static uint32_t last_number;
 
@@ -227,7 +227,7 @@ void thread_started(unsigned long ident)
 
 uint32_t threads_known(void) { return last_number; }
 
-/* From 1 on: the thread in which the journal was opened. */
+/* The number of this thread; 1 is the one that opened the journal. */
 uint32_t thread_number(void)
 {
     if (own_number != 0) {

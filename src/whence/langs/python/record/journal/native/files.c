@@ -1,13 +1,13 @@
-/* What is opened and walked without a function: files, by making a FileIO, and directories, entry by
- * entry. Of these types a slot is exchanged, and the method that leads to it. */
+/* Files that are opened by creating a FileIO, and directories that are iterated: no function is called,
+ * so a slot of these types is replaced, and the method that wraps it. */
 #include "interposition.h"
 
-/* ---- files, which are opened by making one ---- */
+/* ---- files ---- */
 
 static initproc file_init;
 static PyObject *file_handler;
 
-static PyObject *given_as(PyObject *positional, PyObject *named, Py_ssize_t place,
+static PyObject *argument_of(PyObject *positional, PyObject *named, Py_ssize_t place,
                           const char *name)
 {
     if (place < PyTuple_GET_SIZE(positional)) {
@@ -16,7 +16,7 @@ static PyObject *given_as(PyObject *positional, PyObject *named, Py_ssize_t plac
     return named == NULL ? NULL : PyDict_GetItemString(named, name);
 }
 
-/* What was said of a descriptor was said of an earlier file. */
+/* Clears what is stored for a descriptor: it belonged to an earlier file. */
 static void forget_descriptor(PyObject *file)
 {
     PyObject *number = fileno_definition == NULL ? NULL : fileno_definition->ml_meth(file, NULL);
@@ -27,10 +27,10 @@ static void forget_descriptor(PyObject *file)
     PyErr_Clear();
 }
 
-static int through_file_init(PyObject *self, PyObject *positional, PyObject *named)
+static int interposed_file_init(PyObject *self, PyObject *positional, PyObject *named)
 {
-    PyObject *name = given_as(positional, named, 0, "file");
-    PyObject *opener = given_as(positional, named, 3, "opener");
+    PyObject *name = argument_of(positional, named, 0, "file");
+    PyObject *opener = argument_of(positional, named, 3, "opener");
     bool has_opener = opener != NULL && opener != Py_None;
     bool for_import = is_watched() && is_for_import();
     if (!is_watched() || name == NULL || PyLong_Check(name) || has_opener || for_import) {
@@ -45,16 +45,16 @@ static int through_file_init(PyObject *self, PyObject *positional, PyObject *nam
         inside = true;
         int failed = file_init(self, positional, named);
         inside = false;
-        noted(file_handler, failed ? NULL : self, positional, named);
+        write_by_handler(file_handler, failed ? NULL : self, positional, named);
         return failed;
     }
     PyObject *given[] = {self, positional, named == NULL ? Py_None : named};
-    PyObject *result = called_aside(file_handler, given, 3);
+    PyObject *result = call_handler(file_handler, given, 3);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
 
-static PyObject *init_as_before(PyObject *Py_UNUSED(module), PyObject *arguments, PyObject *named)
+static PyObject *original_init(PyObject *Py_UNUSED(module), PyObject *arguments, PyObject *named)
 {
     PyObject *self = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : NULL;
     PyObject *rest = PyTuple_GetSlice(arguments, 1, PyTuple_GET_SIZE(arguments));
@@ -67,11 +67,11 @@ static PyObject *init_as_before(PyObject *Py_UNUSED(module), PyObject *arguments
     Py_RETURN_NONE;
 }
 
-static PyMethodDef init_definition = {"file_init", ANY_FUNCTION(init_as_before),
+static PyMethodDef init_definition = {"file_init", ANY_FUNCTION(original_init),
                                       METH_VARARGS | METH_KEYWORDS,
-                                      "Opens a file as it was done before."};
+                                      "Opens a file by the original FileIO.__init__."};
 
-/* From here on FileIO(...) is the handler's; the way in which it was done before. */
+/* Makes the handler responsible for FileIO(...); returns the original __init__. */
 PyObject *interpose_files(PyObject *file_type, PyObject *handler)
 {
     PyTypeObject *type = (PyTypeObject *)file_type;
@@ -89,17 +89,17 @@ PyObject *interpose_files(PyObject *file_type, PyObject *handler)
     file_init = type->tp_init;
     Py_INCREF(handler);
     file_handler = handler;
-    type->tp_init = through_file_init;
-    ((PyWrapperDescrObject *)descriptor)->d_wrapped = (void *)through_file_init;
+    type->tp_init = interposed_file_init;
+    ((PyWrapperDescrObject *)descriptor)->d_wrapped = (void *)interposed_file_init;
     return PyCFunction_New(&init_definition, NULL);
 }
 
-/* ---- directories that are walked ---- */
+/* ---- directories ---- */
 
 static iternextfunc scandir_next;
 static uint64_t scandir_kind;
 
-static PyObject *through_scandir_next(PyObject *self)
+static PyObject *interposed_scandir_next(PyObject *self)
 {
     bool noted = is_watched() && journal.mode == WRITING && !is_for_import();
     PyObject *entry = scandir_next(self);
@@ -133,10 +133,10 @@ void interpose_scandir(PyObject *iterator, uint64_t kind)
     if (scandir_next == NULL) {
         scandir_next = type->tp_iternext;
         scandir_kind = kind;
-        type->tp_iternext = through_scandir_next;
+        type->tp_iternext = interposed_scandir_next;
         PyObject *descriptor = PyDict_GetItemString(type->tp_dict, "__next__");
         if (descriptor != NULL && Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) {
-            ((PyWrapperDescrObject *)descriptor)->d_wrapped = (void *)through_scandir_next;
+            ((PyWrapperDescrObject *)descriptor)->d_wrapped = (void *)interposed_scandir_next;
         }
     }
 }

@@ -1,6 +1,6 @@
-/* A call of a function that reaches the world: whether it is the program's, and the call itself.
+/* A call of an interposed function: whether it is the program's, and the call of the original.
  *
- * What is the interpreter's own, to import, or whence's, is passed on as if nobody listened. */
+ * Calls by the interpreter's import system and by whence itself are passed on without an entry. */
 #include "interposition.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ bool all_inside;
 PyObject *own_files;
 static uint8_t foreign[1024]; /* descriptors of files that are regular only by name, as in /proc */
 
-bool set_inside(bool wish)
+bool set_inside(bool is_inside)
 {
     bool before = inside;
-    inside = wish;
+    inside = is_inside;
     return before;
 }
 
@@ -33,7 +33,7 @@ bool is_watched(void)
            PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
-/* Whether it is the interpreter that imports, or whence. */
+/* Whether the caller is the interpreter's import system or whence. */
 bool is_for_import(void)
 {
     PyFrameObject *frame = PyEval_GetFrame();

@@ -1,22 +1,22 @@
-/* Functions of the interpreter that reach the world, and what stands before them.
+/* Interposed functions of the interpreter that reach the outside world.
  *
- * As in the recorder's interposition.c, only the address in a function's method definition is exchanged:
- * the program sees the functions that it knows. A function is entered by one of five conventions;
- * each has an entrance of its own for each place in the table, since an entrance is told nothing
- * of the definition that led to it. Once exchanged they stay: with the journal off they do nothing.
+ * As in the recorder's interposition.c, only the address in a function's method definition is
+ * exchanged: the function objects stay. A C function does not learn from which definition it was called,
+ * so each of the five calling conventions has one trampoline for each index of the table. Once installed
+ * they stay; with the journal off they only pass calls on.
  *
- * While writing, the function is called and what came of it is noted. While playing it is not
- * called: what is noted next must be of the same kind and for the same arguments. Where that is
- * not the whole story (a file is opened, a buffer is filled) the rest is a handler's, in Python. */
+ * While writing, the function is called and its outcome becomes an entry. While playing it is not called:
+ * the next entry must have the same kind and the same arguments. Where an outcome is not enough (a file
+ * is opened, a buffer is filled), a handler in Python does the rest. */
 #include "interposition.h"
 
-enum { FIRST_PLACE = 100, PLACES = 200 };
-static Interposed functions[PLACES];
+enum { FIRST_NUMBER = 100, MAX_FUNCTIONS = 200 };
+static Interposed functions[MAX_FUNCTIONS];
 static int function_count;
 
-/* What a handler does is nobody's to trace or to record. What it makes does not bring the next
- * collection of garbage nearer, and no signal arrives in it: both run code of the program. */
-PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count)
+/* Calls a handler untraced and unrecorded. Its allocations do not advance the next garbage collection,
+ * and no signal arrives in it: both would run code of the program. */
+PyObject *call_handler(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
     int *young = young_objects(thread);
@@ -32,7 +32,7 @@ PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t cou
     }
     *young = before;
     if (result == NULL) {
-        /* As if it had been raised by the function itself. */
+        /* The traceback must look as if the function itself had raised it. */
         PyObject *type, *error, *traceback;
         PyErr_Fetch(&type, &error, &traceback);
         PyErr_NormalizeException(&type, &error, &traceback);
@@ -45,8 +45,8 @@ PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t cou
     return result;
 }
 
-/* Let a handler note what came of a call: its result, or the exception that is raised. */
-void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named)
+/* Lets a handler write the entry of a call: its result, or the exception that is raised. */
+void write_by_handler(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named)
 {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (result == NULL) {
@@ -58,7 +58,7 @@ void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *
     pthread_sigmask(SIG_BLOCK, &all, &before);
     PyObject *given[] = {result == NULL ? Py_None : result, error == NULL ? Py_None : error,
                          positional, named == NULL ? Py_None : named};
-    PyObject *done = called_aside(handler, given, 4);
+    PyObject *done = call_handler(handler, given, 4);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     Py_XDECREF(done);
     PyErr_Clear();
@@ -67,7 +67,7 @@ void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *
     }
 }
 
-static PyObject *handled(const Call *call)
+static PyObject *handle_call(const Call *call)
 {
     Interposed *function = call->function;
     bool of_method = (function->copy.ml_flags & METH_METHOD) != 0;
@@ -90,11 +90,11 @@ static PyObject *handled(const Call *call)
         inside = true;
         result = call_original(call);
         inside = false;
-        noted(function->handler, result, positional, named);
+        write_by_handler(function->handler, result, positional, named);
     } else if (done) {
         PyObject *self = call->self == NULL ? Py_None : call->self;
         PyObject *given[] = {original, self, positional, named};
-        result = called_aside(function->handler, given, 4);
+        result = call_handler(function->handler, given, 4);
     }
     Py_XDECREF(original);
     Py_XDECREF(positional);
@@ -102,13 +102,13 @@ static PyObject *handled(const Call *call)
     return result;
 }
 
-static PyObject *started_thread(const Call *call)
+static PyObject *start_thread(const Call *call)
 {
     PyObject *result = call_original(call);
     if (result == NULL) {
         return NULL;
     }
-    /* The thread waits for the GIL, so nothing of it can have been noted. */
+    /* The thread still waits for the GIL, so it has written no entry. */
     PyObject *ident = PyLong_CheckExact(result) ? Py_NewRef(result)
                                                 : PyObject_GetAttrString(result, "ident");
     unsigned long number = ident == NULL ? 0 : PyLong_AsUnsignedLong(ident);
@@ -118,24 +118,23 @@ static PyObject *started_thread(const Call *call)
     return result;
 }
 
-/* Standard output and error are not noted: when their buffers are emptied depends on whether a
- * terminal shows them. A re-run prints only to files: one of its own, or one that was opened to
- * learn what it prints. */
-static PyObject *printed(const Call *call, int descriptor)
+/* Passes output on. Standard output and error have no entries: when their buffers are flushed depends on
+ * whether they are a terminal. A re-run prints only to files: its own, or one that captures its output. */
+static PyObject *pass_output(const Call *call, int descriptor)
 {
     Py_ssize_t length = call->count > 0 ? length_of(call->arguments[call->count - 1]) : -1;
     bool is_done = journal.mode == WRITING || length < 0 || is_file(descriptor);
     return is_done ? call_original(call) : PyLong_FromSsize_t(length);
 }
 
-static PyObject *through(const Call *call)
+static PyObject *dispatch(const Call *call)
 {
     unsigned how = call->function->how, fewer = (how >> FEWER_SHIFT) & 3;
     if (!is_watched() || (fewer > 0 && call->count >= (Py_ssize_t)fewer) ||
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
     }
-    /* What is handled turns to the world only if it needs an entry for it. */
+    /* A handler reaches the world only if it writes an entry. */
     journal.passed += (how & HANDLED) == 0;
     if (how & (OF_FILE | OF_DESCRIPTOR)) {
         int descriptor = descriptor_of(call);
@@ -143,19 +142,19 @@ static PyObject *through(const Call *call)
             return call_original(call);
         }
         if ((how & SENDS) && (descriptor == 1 || descriptor == 2)) {
-            return printed(call, descriptor);
+            return pass_output(call, descriptor);
         }
     }
     if (how & STARTS_THREAD) {
-        return started_thread(call);
+        return start_thread(call);
     }
     if (how & HANDLED) {
-        return handled(call);
+        return handle_call(call);
     }
-    return journal.mode == WRITING ? written(call) : played(call);
+    return journal.mode == WRITING ? write_call(call) : play_call(call);
 }
 
-static PyObject *through_plain(Interposed *function, PyObject *self, PyObject *argument)
+static PyObject *dispatch_plain(Interposed *function, PyObject *self, PyObject *argument)
 {
     int convention = function->copy.ml_flags & CONVENTION;
     Call call = {.function = function, .self = self};
@@ -167,45 +166,45 @@ static PyObject *through_plain(Interposed *function, PyObject *self, PyObject *a
         call.arguments = &PyTuple_GET_ITEM(argument, 0);
         call.count = PyTuple_GET_SIZE(argument);
     }
-    return through(&call);
+    return dispatch(&call);
 }
 
-static PyObject *through_keywords(Interposed *function, PyObject *self, PyObject *tuple,
+static PyObject *dispatch_keywords(Interposed *function, PyObject *self, PyObject *tuple,
                                   PyObject *dictionary)
 {
     Call call = {function, self, NULL, &PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple),
                  NULL, tuple, dictionary};
-    return through(&call);
+    return dispatch(&call);
 }
 
-static PyObject *through_vector(Interposed *function, PyObject *self, PyTypeObject *type,
+static PyObject *dispatch_vector(Interposed *function, PyObject *self, PyTypeObject *type,
                                 PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
     Call call = {function, self, type, arguments, count, names, NULL, NULL};
-    return through(&call);
+    return dispatch(&call);
 }
 
-#define ENTRANCES(n)                                                                              \
+#define TRAMPOLINES(n)                                                                              \
     static PyObject *plain_##n(PyObject *s, PyObject *a)                                          \
     {                                                                                             \
-        return through_plain(&functions[n - FIRST_PLACE], s, a);                                   \
+        return dispatch_plain(&functions[n - FIRST_NUMBER], s, a);                                   \
     }                                                                                             \
     static PyObject *keywords_##n(PyObject *s, PyObject *a, PyObject *k)                          \
     {                                                                                             \
-        return through_keywords(&functions[n - FIRST_PLACE], s, a, k);                             \
+        return dispatch_keywords(&functions[n - FIRST_NUMBER], s, a, k);                             \
     }                                                                                             \
     static PyObject *fast_##n(PyObject *s, PyObject *const *a, Py_ssize_t c)                      \
     {                                                                                             \
-        return through_vector(&functions[n - FIRST_PLACE], s, NULL, a, c, NULL);                   \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, NULL);                   \
     }                                                                                             \
     static PyObject *named_##n(PyObject *s, PyObject *const *a, Py_ssize_t c, PyObject *k)        \
     {                                                                                             \
-        return through_vector(&functions[n - FIRST_PLACE], s, NULL, a, c, k);                      \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, k);                      \
     }                                                                                             \
     static PyObject *method_##n(PyObject *s, PyTypeObject *t, PyObject *const *a, size_t c,       \
                                 PyObject *k)                                                      \
     {                                                                                             \
-        return through_vector(&functions[n - FIRST_PLACE], s, t, a, (Py_ssize_t)c, k);             \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, t, a, (Py_ssize_t)c, k);             \
     }
 #define TEN(M, n) M(n##0) M(n##1) M(n##2) M(n##3) M(n##4) M(n##5) M(n##6) M(n##7) M(n##8) M(n##9)
 #define ALL(M)                                                                                    \
@@ -213,10 +212,10 @@ static PyObject *through_vector(Interposed *function, PyObject *self, PyTypeObje
     TEN(M, 18) TEN(M, 19) TEN(M, 20) TEN(M, 21) TEN(M, 22) TEN(M, 23) TEN(M, 24) TEN(M, 25)       \
     TEN(M, 26) TEN(M, 27) TEN(M, 28) TEN(M, 29)
 
-ALL(ENTRANCES)
+ALL(TRAMPOLINES)
 
 #define ROW(n) {ANY_FUNCTION(plain_##n), ANY_FUNCTION(keywords_##n), ANY_FUNCTION(fast_##n), ANY_FUNCTION(named_##n), ANY_FUNCTION(method_##n)},
-static const PyCFunction entrances[PLACES][5] = {ALL(ROW)};
+static const PyCFunction trampolines[MAX_FUNCTIONS][5] = {ALL(ROW)};
 
 static int column_of(int flags)
 {
@@ -249,12 +248,12 @@ PyMethodDef *definition_of(PyObject *function)
     return NULL;
 }
 
-/* True if calls of the function come through here from now on. */
+/* Installs a trampoline for a function; returns whether its calls are interposed now. */
 PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *handler)
 {
     PyMethodDef *definition = definition_of(function);
     int column = definition == NULL ? -1 : column_of(definition->ml_flags);
-    if (column < 0 || function_count == PLACES) {
+    if (column < 0 || function_count == MAX_FUNCTIONS) {
         Py_RETURN_FALSE;
     }
     for (int i = 0; i < function_count; i++) {
@@ -269,6 +268,6 @@ PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *h
     interposed->how = how;
     Py_XINCREF(handler);
     interposed->handler = handler;
-    definition->ml_meth = entrances[function_count++][column];
+    definition->ml_meth = trampolines[function_count++][column];
     Py_RETURN_TRUE;
 }

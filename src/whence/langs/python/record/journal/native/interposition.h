@@ -79,13 +79,13 @@ static inline Py_ssize_t all_arguments(const Call *call)
 /* ---- writing.c, playing.c ---- */
 
 Py_ssize_t length_of(PyObject *buffer);
-PyObject *written(const Call *call);
-PyObject *played(const Call *call);
+PyObject *write_call(const Call *call);
+PyObject *play_call(const Call *call);
 
 /* ---- interposition.c ---- */
 
 PyMethodDef *definition_of(PyObject *function);
-void noted(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named);
+void write_by_handler(PyObject *handler, PyObject *result, PyObject *positional, PyObject *named);
 
 #pragma GCC visibility pop
 

@@ -70,11 +70,11 @@ void thread_started(unsigned long ident);
 /* interposed_calls.c, interposition.c, files.c, playing.c */
 bool set_inside(bool is_inside); /* whether this thread does whence's work; as it was */
 void set_foreign(int descriptor, bool is_foreign);
-PyObject *called_aside(PyObject *handler, PyObject *const *arguments, size_t count);
+PyObject *call_handler(PyObject *handler, PyObject *const *arguments, size_t count);
 PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);
 PyObject *interpose_files(PyObject *file_type, PyObject *handler);
 void interpose_scandir(PyObject *iterator, uint64_t kind);
-PyObject *entry_played(uint64_t kind, uint32_t digest, PyObject *const *arguments,
+PyObject *entry_play(uint64_t kind, uint32_t digest, PyObject *const *arguments,
                        Py_ssize_t count);
 
 /* confinement.c */

@@ -1,5 +1,5 @@
-/* In a re-run: the function is not called. What is noted next must be of the same kind and for the
- * same arguments; else the program went another way. */
+/* A call in a re-run: its outcome comes from the journal. The next entry must have the same kind and the
+ * same arguments; otherwise the re-run has diverged. */
 #include "interposition.h"
 
 static PyObject *name_of(uint64_t kind)
@@ -31,8 +31,8 @@ static PyObject *diverge(uint64_t kind, PyObject *const *arguments, Py_ssize_t c
     return NULL;
 }
 
-/* The entry that comes next, which must be this one. */
-static bool taken(uint64_t kind, uint32_t question, PyObject *const *arguments, Py_ssize_t count,
+/* Takes the next entry if it has this kind and these arguments; else reports the divergence. */
+static bool take_entry(uint64_t kind, uint32_t question, PyObject *const *arguments, Py_ssize_t count,
                   Entry *entry)
 {
     bool found = entry_peek(entry);
@@ -44,11 +44,11 @@ static bool taken(uint64_t kind, uint32_t question, PyObject *const *arguments, 
     return true;
 }
 
-PyObject *entry_played(uint64_t kind, uint32_t question, PyObject *const *arguments,
+PyObject *entry_play(uint64_t kind, uint32_t question, PyObject *const *arguments,
                        Py_ssize_t count)
 {
     Entry entry;
-    if (!taken(kind, question, arguments, count, &entry)) {
+    if (!take_entry(kind, question, arguments, count, &entry)) {
         return NULL;
     }
     if (entry.payload.at == entry.payload.end) {
@@ -62,7 +62,7 @@ PyObject *entry_played(uint64_t kind, uint32_t question, PyObject *const *argume
     return value_decode(&entry.payload, 0);
 }
 
-static PyObject *played_into(const Call *call, PyObject *data)
+static PyObject *fill_buffer(const Call *call, PyObject *data)
 {
     Py_buffer view;
     if (data == NULL || !PyBytes_CheckExact(data) || call->count == 0) {
@@ -85,7 +85,7 @@ static PyObject *played_into(const Call *call, PyObject *data)
     return PyLong_FromSsize_t(length);
 }
 
-PyObject *played(const Call *call)
+PyObject *play_call(const Call *call)
 {
     unsigned how = call->function->how;
     Py_ssize_t count = all_arguments(call);
@@ -94,17 +94,17 @@ PyObject *played(const Call *call)
         PyObject *path = call->arguments[0];
         if (!PyUnicode_Check(path) && !PyBytes_Check(path) && !PyLong_Check(path) &&
             path != Py_None) {
-            /* It may be an object of the program, which is asked for its path as before. */
+            /* It may be an object of the program, whose __fspath__ ran in the recording too. */
             Py_XDECREF(PyOS_FSPath(path));
             PyErr_Clear();
         }
     }
-    PyObject *result = entry_played(call->function->kind, question, call->arguments, count);
+    PyObject *result = entry_play(call->function->kind, question, call->arguments, count);
     if (how & FILLS) {
-        return played_into(call, result);
+        return fill_buffer(call, result);
     }
     if ((how & SIGNALS) && result != NULL && call->count == 2) {
-        /* One that is sent to the program itself arrives once more. */
+        /* A signal to the program itself is delivered again. */
         long process = PyLong_AsLong(call->arguments[0]), number = PyLong_AsLong(call->arguments[1]);
         if (!PyErr_Occurred() && (process == 0 || process == journal.process)) {
             kill(getpid(), (int)number);

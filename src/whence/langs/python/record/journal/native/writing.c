@@ -1,4 +1,4 @@
-/* In the first run: the function is called, and what came of it is noted. */
+/* A call in the recorded run: the function is called, and its outcome becomes an entry. */
 #include "interposition.h"
 
 Py_ssize_t length_of(PyObject *buffer)
@@ -29,8 +29,8 @@ static bool put_filled(Bytes *bytes, const Call *call, PyObject *result)
     return done;
 }
 
-/* That all of it was sent is noted as such: the next time it may be another text of the same
- * kind, such as the address of an object. */
+/* Encodes how much was sent. "All of it" is stored as True: a re-run may send a text of another length,
+ * such as one with an object's address. */
 static bool put_sent(Bytes *bytes, const Call *call, PyObject *result)
 {
     Py_ssize_t length = call->count > 0 ? length_of(call->arguments[call->count - 1]) : -1;
@@ -40,7 +40,7 @@ static bool put_sent(Bytes *bytes, const Call *call, PyObject *result)
     return value_encode(bytes, result, 0);
 }
 
-/* Which of the objects in each list that was given are in the list that was returned. */
+/* Encodes which objects of each list in the arguments are in the returned list. */
 static bool put_picked(Bytes *bytes, const Call *call, PyObject *result)
 {
     bool done = PyTuple_CheckExact(result) && bytes_put(bytes, "(", 1) &&
@@ -64,7 +64,7 @@ static bool put_picked(Bytes *bytes, const Call *call, PyObject *result)
     return done;
 }
 
-PyObject *written(const Call *call)
+PyObject *write_call(const Call *call)
 {
     unsigned how = call->function->how;
     uint32_t question = digest(call);
@@ -91,7 +91,7 @@ PyObject *written(const Call *call)
         done = value_encode(&bytes, result, 0);
     }
     if (!done || (how & NOT_KEPT)) {
-        bytes.length = 0; /* which cannot be played */
+        bytes.length = 0; /* an entry without a value cannot be played */
     }
     if (result != NULL) {
         PyErr_Clear();
