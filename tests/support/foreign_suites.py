@@ -1,4 +1,4 @@
-"""Other people's test suites, plain and under recording: the results have to be the same."""
+"""Test suites of other projects, run plainly and recorded: the results must be the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a program with calls frozen that were chosen by chance."""
+"""Re-runs of a program with randomly chosen calls frozen."""
 
 from __future__ import annotations
 

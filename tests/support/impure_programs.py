@@ -1,8 +1,7 @@
-"""Programs made by chance whose calls change all that they can reach, for freezing.
+"""Random programs whose calls change everything that they can reach, for freezing.
 
-A program has parts that know nothing of each other, each with a world of its own: so many programs
-cost as few processes as one. Each part prints in the end all that is left of its world, down to
-which objects are one and in which order sets are walked.
+A program has independent parts with separate data, so that many programs cost one process. Each
+part ends by printing all its data, including which objects are identical and the order of sets.
 """
 
 from __future__ import annotations

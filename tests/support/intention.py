@@ -1,6 +1,6 @@
-"""What each call of a program should have done: the program run on with its repaired function.
+"""Finds out what each call should have done, by continuing it with the repaired function.
 
-Runs as a process of its own (`python intention.py SPEC`), given a program whose faulty function
+Runs as its own process (`python intention.py SPEC`) with a program whose faulty function
 holds both bodies, the faulty and the repaired one, and a switch (`bug_corpus.combined`). At the
 start of each call that is asked about the process forks. The child turns the switch and runs on to
 the end of that call, on the very objects that the call was given; the parent does the same without
@@ -13,8 +13,8 @@ its reference oracle. It is what a person would say who knows the repaired progr
 A call is known by its function and by how many calls of that function started before it. (A
 recording numbers generators by when they were made, and they start later.)
 
-Of every call it is also told what it was given. Told of the repaired program as well, that shows
-which calls were given what they should never get (`bug_corpus.misled`).
+It also reports the input of every call. Compared with that of the repaired program, this shows
+which calls got input that they should never get (`bug_corpus.misled`).
 
 Invariant: each function starts as often as was recorded. If not, all answers are refused.
 """
@@ -216,8 +216,8 @@ def wrong_letters(ours: str, intended: str) -> str:
     """The step to what one would point at in a text: the first word, number or sign that is wrong,
     or that stands where something is missing."""
     words, others = (list(_WORD.finditer(text)) for text in (ours, intended))
-    told = SequenceMatcher(None, [w[0] for w in words], [w[0] for w in others], autojunk=False)
-    for what, first, last, _, _ in told.get_opcodes():
+    matcher = SequenceMatcher(None, [w[0] for w in words], [w[0] for w in others], autojunk=False)
+    for what, first, last, _, _ in matcher.get_opcodes():
         if what != "equal" and words:
             near = words[first : max(last, first + 1)] or words[-1:]
             wrong = next((word for word in near if not word[0].isspace()), near[0])

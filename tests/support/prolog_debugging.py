@@ -1,4 +1,4 @@
-"""Debugging with the right program as the oracle: who is blamed, after how much asking."""
+"""Debugging Prolog with the right program as oracle: what is blamed, after how many questions."""
 
 from __future__ import annotations
 

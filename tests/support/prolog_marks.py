@@ -1,7 +1,7 @@
-"""Debugging with marks: whoever says that an answer is wrong says which part of it is.
+"""Debugging Prolog with marks: every "wrong" comes with the part that is wrong.
 
-The right program knows: the part is the first at which the answer differs from one of its own. Of a
-call that lacks answers, the first argument that they would tell is marked.
+The marked part is the first at which the answer differs from one of the right program. In a call
+with missing answers, the first argument that they would bind is marked.
 """
 
 from __future__ import annotations

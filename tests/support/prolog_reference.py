@@ -1,4 +1,4 @@
-"""The right program as an oracle that owes nothing to the one that whence has."""
+"""The right program as an oracle, independent of whence's own reference oracle."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A slow, obviously right tracer: a program is rewritten so that each function tells of itself.
+"""A slow, obviously right tracer: it rewrites a program so that each function reports its calls.
 
-Nothing of the interpreter's hooks is used. Every function gets its body in a `try`, and calls
-`_enter` with its arguments, `_yielding` with what it yields and `_leave` with what came of it;
+It uses no hooks of the interpreter. Every function gets its body in a `try`, and calls
+`_enter` with its arguments, `_yielding` with what it yields and `_leave` with its outcome;
 texts are taken by `repr` at that moment. Who called whom is a list that is pushed and popped.
 """
 

@@ -1,4 +1,4 @@
-"""Two versions of a program: recorded, judged by the reference, and debugged."""
+"""Records a version of a program, judges it by the reference version, and debugs it."""
 
 from __future__ import annotations
 
@@ -38,12 +38,10 @@ class Judged:
 
 
 def judged(tree: ColumnTree, oracle: ContractOracle | ReferenceOracle) -> list[Judged]:
-    """All calls."""
     return [asked_of(tree, oracle, position) for position in range(len(tree.columns))]
 
 
 def asked_of(tree: ColumnTree, oracle: ContractOracle | ReferenceOracle, position: int) -> Judged:
-    """One call."""
     call = tree.call(position)
     said = oracle.judge(Question(tree.id(position), call, "", "", 1, 1.0, 1))
     verdict = None if said is None else said.verdict

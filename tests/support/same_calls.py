@@ -1,4 +1,4 @@
-"""Whether a program makes the same calls with tags as it does without."""
+"""Checks that a program makes the same calls with tags as without."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Mutants of functions of installed packages, gone into.
+"""Zooms into mutants of functions of installed packages.
 
-A package with one change is run in this process by its driver, and the first call of the changed
-function that is wrong is gone into. The package as it is makes of each state what was intended
-(`zoomed.Intended`). Functions whose pieces cannot be run by themselves are left out: what is sent
-to them or awaited, `super()` and private names mean something only where they stand.
+The driver runs a package with one change in this process, and the first wrong call of the changed
+function is zoomed into. The unchanged package computes the intended result of each step
+(`zoom_runs.Intended`). Functions whose pieces cannot run by themselves are left out: sent values,
+`await`, `super()` and private names mean something only in their own function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_EVENTS = 600
 
 
 class _Enough(BaseException):
-    """The call has told all."""
+    """The call has logged everything."""
 
 
 @dataclass(frozen=True)

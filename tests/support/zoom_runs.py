@@ -137,34 +137,34 @@ class Followed:
 
 
 class OneCall:
-    """Watches the `nth` call of a function, and raises `then` when that has told enough."""
+    """Watches the `nth` call of a function, and raises `then` when that has logged enough."""
 
     def __init__(
         self, body: FunctionBody, name: str, file: str, first: int, nth: int, most: int,
         then: BaseException | None = None,
     ):  # fmt: skip
         self._body, self._name, self._file, self._then = body, name, file, then
-        self._told: list[dict[str, Any]] = []
+        self._logs: list[dict[str, Any]] = []
         self.entered = 0
-        wish = ZoomRequest(nth, file, first, name, StepVariables(body).of_module, most)
-        self.watch = Copying(wish, self._here, self._ended)
+        request = ZoomRequest(nth, file, first, name, StepVariables(body).of_module, most)
+        self.watch = Copying(request, self._here, self._ended)
 
     def _here(self) -> int:
         self.entered += 1
         return self.entered
 
-    def _ended(self, told: dict[str, Any]) -> None:
-        self._told.append(told)
+    def _ended(self, log: dict[str, Any]) -> None:
+        self._logs.append(log)
         if self._then is not None:
             raise self._then
 
     def followed(self, namespace: Scope) -> Followed | None:
         """What the call did; None if it did not come."""
-        if not self._told:
+        if not self._logs:
             return None
-        told = StepLog(self._told[0])
-        steps = read_segments(told, self._body)
-        zoomed = ZoomedCall(told, self._body, steps, recorded(self._name), 1, self._file)
+        log = StepLog(self._logs[0])
+        steps = read_segments(log, self._body)
+        zoomed = ZoomedCall(log, self._body, steps, recorded(self._name), 1, self._file)
         return Followed(zoomed, self.watch, namespace, self.entered)
 
 
@@ -175,7 +175,7 @@ def follow(
 ) -> Followed:  # fmt: skip
     """What the `nth` call of a function does. `run`: an expression to work out, if not a call.
 
-    `then` is raised when it has told enough, where a process of its own would end.
+    `then` is raised when it has logged enough, where a process of its own would end.
     """
     first = next(first_line(node) for each, node in functions(ast.parse(source)) if each == name)
     one = OneCall(find_body(source, first, name), name, file, first, nth, most, then)
@@ -225,7 +225,7 @@ class Intended:
 
     def __init__(self, followed: Followed, repaired: str, name: str):
         self._followed = followed
-        self._told = followed.zoomed.log
+        self._log = followed.zoomed.log
         self.tree, self.provenance = followed.zoomed.searched()
         first = next(
             first_line(node) for each, node in functions(ast.parse(repaired)) if each == name
@@ -274,16 +274,16 @@ class Intended:
         return None
 
     def _judge(self, segment: Segment) -> Verdict:
-        told = self._told
+        log = self._log
         how, value, after, out = self._run(segment)
-        actual = {name: self._shown(each) for name, each in told.states[segment.end].items()}
+        actual = {name: self._shown(each) for name, each in log.states[segment.end].items()}
         alive = self._alive(segment)
         code = {name for name, each in actual.items() if each.startswith("<function")}
         names = [name for name in {*after, *actual} if name in alive and name not in code]
         names = [name for name in names if not self._is_kept(segment, name, after)]
         same = all(actual.get(name) == _written(after[name]) for name in names if name in after)
         gone = [name for name in names if name not in after]
-        yielded = [self._shown(each) for each in told.yielded(segment.first, segment.end)]
+        yielded = [self._shown(each) for each in log.yielded(segment.first, segment.end)]
         is_right = (
             same and not gone and (how, value) == self._ended(segment)
             and list(map(_written, out)) == yielded
@@ -293,7 +293,7 @@ class Intended:
     def _is_kept(self, segment: Segment, name: str, after: Scope) -> bool:
         """Whether a variable was what it had been, and should be. A copy may look otherwise."""
         before, ended = (
-            self._told.states[place].get(name) for place in (segment.first, segment.end)
+            self._log.states[place].get(name) for place in (segment.first, segment.end)
         )
         if before != ended or name not in after:
             return False
@@ -308,7 +308,7 @@ class Intended:
         return alive
 
     def _shown(self, number: int) -> str:
-        return show(self._told.value(number), FULL) + str(sorted(self._told.twice(number)))
+        return show(self._log.value(number), FULL) + str(sorted(self._log.twice(number)))
 
     def _ended(self, segment: Segment) -> tuple[str, str]:
         value = "" if segment.value is None else self._shown(segment.value)
@@ -374,7 +374,7 @@ class Intended:
             pending += each.children
         assert chosen is not None and chosen.value is not None
         try:
-            shown = show(self._told.value(chosen.value), FULL)
+            shown = show(self._log.value(chosen.value), FULL)
             return list(eval(shown, {"__builtins__": {"range": range}}))
         except (SyntaxError, NameError, TypeError):
             return None
@@ -407,23 +407,23 @@ def _value_of(target: ast.expr, scope: Scope) -> Any:
 
 def _written(value: Any) -> str:
     """A value as it is shown to a person."""
-    told = _told(value)
-    return show(told.value(0), FULL) + str(sorted(told.twice(0)))
+    log = _log_of(value)
+    return show(log.value(0), FULL) + str(sorted(log.twice(0)))
 
 
 def _value(value: Any) -> Value:
     """A value as it is seen in a call."""
-    return _told(value).value(0)
+    return _log_of(value).value(0)
 
 
-def _told(value: Any) -> StepLog:
+def _log_of(value: Any) -> StepLog:
     numbers = ValueTables()
     written = Snapshots(numbers, SUMMARIES).write(value, STATE_BOUND)
-    told = {
+    fields = {
         **numbers.as_json(), "values": [written.hex()], "variables": [], "events": [],
         "why": "left",
     }  # fmt: skip
-    return StepLog(told)
+    return StepLog(fields)
 
 
 class _Ends(ast.NodeTransformer):
