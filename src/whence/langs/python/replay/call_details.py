@@ -1,4 +1,4 @@
-"""What a re-run tells of one call that the recording does not: its whole values, its lines."""
+"""Details of one call that only a re-run can tell: its whole values, the lines that it ran."""
 
 from __future__ import annotations
 

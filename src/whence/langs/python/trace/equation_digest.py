@@ -16,7 +16,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import Any
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
@@ -91,16 +90,16 @@ class EquationDigests:
         file = self._main[id(source)]
         if not file:
             raise NoEquationDigest(_NO_FILE)
-        place = Path(source.file.header.cwd or ".", file)
-        if place.is_relative_to(self._project):
-            return place.relative_to(self._project).as_posix()
+        path = Path(source.file.header.cwd or ".", file)
+        if path.is_relative_to(self._project):
+            return path.relative_to(self._project).as_posix()
         return PurePath(file).name
 
 
 # --- what is judged ------------------------------------------------------------------------------
 
 
-def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
+def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, object]:
     if call.disturbed:
         raise NoEquationDigest(call.disturbed)
     if dangling(call):
@@ -118,7 +117,7 @@ def _inputs(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
     }
 
 
-def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, Any]:
+def _outcome(call: CallRecipe, writer: _Writer) -> dict[str, object]:
     outcome = call.outcome
     left = outcome.kind is OutcomeKind.YIELDED and not outcome.closed
     if left or outcome.kind is OutcomeKind.NOT_TERMINATED:
@@ -155,7 +154,7 @@ def _joined(printed: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     return out
 
 
-def _digest(item: Mapping[str, Any]) -> str:
+def _digest(item: Mapping[str, object]) -> str:
     text = json.dumps(item, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -171,24 +170,24 @@ class _Writer:
         self._module = module
         self._labels: dict[int, int] = {}
 
-    def named(self, recipes: Mapping[str, r.Recipe]) -> list[Any]:
+    def named(self, recipes: Mapping[str, r.Recipe]) -> list[object]:
         """Values by name, in the order of their names."""
         return [[name, self.item(name, recipes[name])] for name in sorted(recipes)]
 
-    def variables(self, recipes: Mapping[r.QualifiedName, r.Recipe]) -> list[Any]:
+    def variables(self, recipes: Mapping[r.QualifiedName, r.Recipe]) -> list[object]:
         """Module variables, in the order of their names."""
         return self.named(
             {f"{self._module(name.module)}.{name.qualname}": recipes[name] for name in recipes}
         )
 
-    def item(self, name: str, recipe: r.Recipe) -> Any:
+    def item(self, name: str, recipe: r.Recipe) -> object:
         """One value; `NoEquationDigest` if a part of it is not."""
         try:
             return self._item(recipe)
         except NoEquationDigest as problem:
             raise NoEquationDigest(f"{name}: {problem}") from None
 
-    def _item(self, recipe: r.Recipe) -> Any:
+    def _item(self, recipe: r.Recipe) -> object:
         match recipe:
             case r.UnknownRecipe(reason):
                 raise NoEquationDigest(reason)
@@ -207,7 +206,7 @@ class _Writer:
             case _:
                 return [self._label(recipe), *self._compound(recipe)]
 
-    def _compound(self, recipe: r.Recipe) -> list[Any]:
+    def _compound(self, recipe: r.Recipe) -> list[object]:
         match recipe:
             case r.ItemsRecipe("set" | "frozenset" as kind, items):
                 return [kind, sorted((self._apart(item) for item in items), key=json.dumps)]
@@ -232,13 +231,13 @@ class _Writer:
             case _:
                 raise NoEquationDigest(f"{type(recipe).__name__} is not known here")
 
-    def _apart(self, recipe: r.Recipe) -> Any:
+    def _apart(self, recipe: r.Recipe) -> object:
         for part in r.walk(recipe):
             if isinstance(part, r.SharedRecipe) or getattr(part, "label", None) is not None:
                 raise NoEquationDigest("what a set holds is also held elsewhere")
         return self._item(recipe)
 
-    def _state(self, state: r.State) -> list[Any]:
+    def _state(self, state: r.State) -> list[object]:
         return [[name, self._item(value)] for name, value in sorted(state, key=lambda one: one[0])]
 
     def _name(self, name: r.QualifiedName) -> list[str]:
@@ -252,7 +251,7 @@ class _Writer:
         return self._labels.setdefault(label, len(self._labels))
 
 
-def _literal(value: object) -> Any:
+def _literal(value: object) -> object:
     """A literal with its type, since 1, 1.0 and True are equal and yet not the same."""
     if value is None or isinstance(value, bool):
         return value
