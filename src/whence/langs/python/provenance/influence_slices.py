@@ -54,11 +54,10 @@ Span = tuple[int, int]
 
 _FOREVER = 1 << 62
 _METHOD = ("attribute", None)
-"""A place for all methods: by their name it is known who could have replaced one."""
+"""The place of all methods: the key is the name, which calls could have replaced."""
 _REMADE = ("remade", None)
 _REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
-"""What makes another thing of an object, a class or a function when it is set, and by what the
-variables of others are."""
+"""Attributes that replace the type, bases or code of an object, or variables of other functions."""
 _PASSING = frozenset({ARG, RET, STORE})
 _UNCHANGING = SCALARS | IdentitySet(FunctionType, BuiltinFunctionType, type)
 _REST = IdentitySet(tuple, dict)
@@ -93,7 +92,7 @@ def _before(tag: Tag) -> Iterator[MaybeTag]:
     yield from sources_of(tag)
     yield from needs_of(tag)
     if kind == NEW and tag.run is not None:
-        yield from (callback_tag for _, callback_tag in tag.run.told)
+        yield from (callback_tag for _, callback_tag in tag.run.callbacks)
         activation = tag.run.activation
         if activation is None:
             return
@@ -256,7 +255,7 @@ def _hashable(key: object) -> Any:
 
 
 class _Heap:
-    """Which calls could reach which objects, by what was ever stored where."""
+    """Which calls could reach which objects, by everything that was ever stored."""
 
     def __init__(self) -> None:
         self._holders: dict[int, set[int]] = {}

@@ -1,10 +1,10 @@
 """Runs a program as `python` would, with one call of it and all that this calls shadowed.
 
 In a process of its own: `python -m whence.langs.python.provenance.shadow_run REQUEST ANSWER
-PROGRESS`, two files of JSON, and one in which the number of calls is that were shadowed so far.
-When the call has ended the answer is written, and the process ends too: what the program would do
-after that is of no interest. Calls are told by their place in `calls`, which stand in the order in
-which they began, the wanted one first.
+PROGRESS`: two files of JSON, and one that holds the number of calls shadowed so far.
+When the call has ended, the process writes the answer and exits: the rest of the program is not
+needed. Calls are numbered by their index in `calls`, which is ordered by their start, the wanted
+one first.
 
 Invariant: an answer holds what the tags say, and nothing is written but an answer and the progress.
 """
@@ -73,12 +73,11 @@ class Request:
     """The call that the part is of: the wanted one, or one below it, counted from there."""
     rules: UserCodeRules = UserCodeRules()
     seed_by: str = OWN
-    """By whom the seed of hashes was chosen."""
+    """What chose the seed of hashes."""
     journal: str = ""
     """A file with what the program learns from the world, if one was kept."""
 
     def text(self) -> str:
-        """As JSON."""
         rules = self.rules
         return json.dumps({
             "words": self.words, "wanted": astuple(self.wanted), "marked": astuple(self.marked),
@@ -89,7 +88,6 @@ class Request:
 
     @classmethod
     def from_text(cls, text: str) -> Request:
-        """What `text` made."""
         fields = json.loads(text)
         return cls(
             words=tuple(fields["words"]),
@@ -106,7 +104,7 @@ class Request:
 
 @contextlib.contextmanager
 def _open_descriptor(path: str, flags: int) -> Iterator[int]:
-    """For as long as it is needed: the program's files get the numbers that they had."""
+    """Open a file only briefly, so that the program's files keep their descriptors."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -174,7 +172,7 @@ class _Answering:
         RUN.on_outside = aside(self._wrote)
 
     def _wrote(self, operation: Operation) -> None:
-        """Something out of sight has ended: did it write to the marked line?"""
+        """Check whether an operation that has ended wrote to the marked line."""
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.flush()
         size = os.stat(self._printed).st_size  # noqa: PTH116
@@ -256,9 +254,9 @@ class _Answering:
         try:
             report = _report(criterion, top)
         except Exception as error:
-            # The program ran as it should: what fails here is whence, and the answer says so.
+            # The program ran well: whence itself failed, and the answer says so.
             what = "".join(traceback.format_exception_only(error)).strip()
-            self._write({"unknown": f"whence failed when it told of the run ({what})"})
+            self._write({"unknown": f"whence failed when it described the run ({what})"})
             raise
         self._write({**report, "given": self._given, "value": value})
 
@@ -274,7 +272,7 @@ class _Answering:
 
 
 def _plain(values: dict[str, object]) -> dict[str, str]:
-    """Those that are as their text: by them a call is known to be the one that was recorded."""
+    """The values that their text identifies: they confirm that a call is the recorded one."""
     return {
         name: repr(value)
         for name, value in values.items()
@@ -317,7 +315,7 @@ def _call(activation: Activation, indices: dict[Activation, int]) -> dict[str, A
 
 
 def _never_begun(indices: dict[Activation, int]) -> Iterator[dict[str, Any]]:
-    """The generators and coroutines that were made and did not run: they are calls, too."""
+    """Generators and coroutines that were created and never ran: they are calls, too."""
     for parent, code, run in RUN.promised:
         if run.activation is None and parent in indices:
             yield {
@@ -392,10 +390,10 @@ def main(request_file: str, output: str, progress: str) -> NoReturn:
 
 
 def _journal(path: str, folder: str) -> tuple[Journal | None, Aside]:
-    """What plays a journal, and how it is kept from noticing what whence does.
+    """The journal's player, and the function that hides what whence does from it.
 
-    What the run time calls it may call for the program (`map(os.stat, paths)`), so all of that is
-    noticed. What it needs for itself is `id`, of which it gets one that is not.
+    The run time may call anything for the program (`map(os.stat, paths)`), so the player intercepts
+    all its calls. For itself it needs only `id`, and gets one that is not intercepted.
     """
     if not path:
         return None, directly

@@ -1,7 +1,7 @@
-"""Tags: what is remembered of how a value was made. Activations: the calls that made them.
+"""Tags: how a value was computed. Activations: the calls that computed them.
 
 A `Tag` is an immutable record. It has a `kind`, a `site` (its place in the program), a `control`,
-the fields of its kind, and its *needs*: the tags of everything that had a say in the value.
+the fields of its kind, and its *needs*: the tags of everything that influenced the value.
 
 | kind | fields before the needs | |
 |---|---|---|
@@ -163,7 +163,7 @@ class FunctionInfo:
     global_names: frozenset[str]
     """The module variables that it names, in its own body."""
     fixed_names: frozenset[str]
-    """The same of those that are bound once and for all: nobody has to look at each call."""
+    """Those of them that are bound exactly once: they need no check at each call."""
     sets_globals: frozenset[str]
     sets_cells: frozenset[tuple[str, str]]
     """The variables of functions around it that it sets."""
@@ -174,12 +174,12 @@ class FunctionInfo:
 
     @property
     def fixed(self) -> list[Any]:
-        """What it reaches by variables that are bound once and for all."""
+        """The objects that it reaches by variables that are bound exactly once."""
         return [self.namespace.get(name) for name in self.fixed_names]
 
     @property
     def parameters(self) -> int:
-        """How many values a call of it is given."""
+        """The number of values that a call of it receives."""
         named = len(self.positional) + len(self.keyword_only)
         return named + self.has_rest + self.has_named_rest
 
@@ -200,7 +200,7 @@ class Activation:
         self.guarded = False
         """Whether an exception of its may be caught below the shadowed call."""
         self.made = 0
-        """Of a generator or coroutine: the how manieth of its function was made (0: not known)."""
+        """Of a generator or coroutine: its number among those of its function (0: unknown)."""
         self.start = 0
         self.end = -1
         self.control: Control = FORGOTTEN
@@ -219,7 +219,7 @@ class Activation:
         """Of a generator: what it has yielded."""
         self.sent: MaybeTag = None
         self.operation: Any = None
-        """What is out of sight and called it, or resumed it last."""
+        """The operation out of sight that called it, or resumed it last."""
         if parent is not None:
             if type(parent.calls) is list:
                 parent.calls.append(self)
@@ -227,10 +227,10 @@ class Activation:
                 parent.calls = [self]
 
     def forget(self) -> None:
-        """Let go of all: a tag refers to what was there before it, and to calls.
+        """Drop all references. A tag refers only to earlier tags and to calls.
 
-        So there is no way from a tag back to itself but by a call, and the garbage collector,
-        which sees no tags that were made in C, need not look for one.
+        So every cycle of tags goes through a call, and the garbage collector, which cannot see
+        native tags, has none to find.
         """
         self.control = FORGOTTEN
         self.arguments = self.values = self.roots = ()
@@ -249,7 +249,7 @@ class Activation:
         return zip(self.tests[::2], self.tests[1::2], strict=True)
 
     def note_yield(self, value: object, tag: MaybeTag) -> None:
-        """Note what a generator has yielded."""
+        """Note a value that a generator yielded."""
         if type(self.yielded) is list:
             self.yielded.append((value, tag))
         else:
@@ -265,26 +265,24 @@ class Activation:
 
 
 class GeneratorRun:
-    """Something that goes on: a generator or coroutine, by the activation that it becomes."""
+    """A generator or coroutine, with its activation once it has begun."""
 
-    __slots__ = ("activation", "dropped", "number", "position", "told")
+    __slots__ = ("activation", "callbacks", "dropped", "number", "position")
 
     def __init__(self, number: int = 0) -> None:
         self.activation: Activation | None = None
         self.position: MaybeTag = None
-        """Who made it go on so far."""
-        self.told: Sequence[Pair] = ()
-        """Of the patterns of `match`: what the program's own code told them."""
+        """The tag of everything that advanced it so far."""
+        self.callbacks: Sequence[Pair] = ()
+        """Of the patterns of `match`: what the program's code returned to them."""
         self.number = number
-        """The how manieth that was made of its function."""
+        """Its number among those of its function, from 1 on."""
         self.dropped: list[MaybeTag] = []
         """Of a generator expression: the tests that left something out."""
 
 
 SITES: list[Site] = [Site("", 0, 0, 0, 0, "", ())]
 FUNCTIONS: list[FunctionInfo] = []
-
-
 _INSTRUCTION_SITES: dict[tuple[int, int], tuple[CodeType, int]] = {}
 
 
@@ -308,7 +306,7 @@ def _new_site(code: CodeType, instruction: int) -> int:
 
 
 def needs_of(tag: Tag) -> tuple[MaybeTag, ...]:
-    """The tags of everything that had a say in a value, besides its source."""
+    """The tags of everything that influenced a value, besides its source."""
     return tag[_FIRST_NEED[tag.kind] :]
 
 

@@ -1,7 +1,7 @@
 """The origin of a value: the expression that made it, and the calls that it came through.
 
 Follows copies of the marked value back to the tag that made it ([M] section 5: down into the call
-that bound it, up into the caller that passed it). If several values cannot be told apart, all are
+that bound it, up into the caller that passed it). If several values are identical, all are
 candidates; if code out of sight changed the value, the origin is unknown. The operands of the
 expression are followed one step further: whoever marks a word of a string wants to know about the
 value in it.
@@ -49,7 +49,7 @@ class ValueMaker:
     path: tuple[Step, ...] = ()
     """Of a parameter: the part of it."""
     tag: MaybeTag = field(default=None, compare=False, repr=False)
-    """What it is known by in the run."""
+    """Its tag in the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class OriginResult:
     """From the marked call to the origin."""
     unknown: str = ""
     made_of: tuple[ValueMaker, ...] = ()
-    """If there is one maker: those of what came into its expression, as far as they are known."""
+    """If there is one maker: the makers of the operands of its expression, as far as known."""
 
 
 def find_origin(criterion: Criterion) -> OriginResult:
@@ -103,7 +103,7 @@ def _operands(maker: ValueMaker) -> tuple[ValueMaker, ...]:
         if tag is None or id(tag) in visited or tag.kind in CONTROLS:
             continue
         visited.add(id(tag))
-        if tag.control is None:  # of no call: all that was read, or that came out of nowhere
+        if tag.control is None:  # made by no call: a complete read, or stray results
             left += needs_of(tag)
             continue
         for operand in _follow(tag)[0]:

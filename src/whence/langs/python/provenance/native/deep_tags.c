@@ -153,9 +153,9 @@ int is_opaque_surely(PyObject *thing)
     if (known >= 0 || PyErr_Occurred()) {
         return known;
     }
-    PyObject *told = call_python(F_is_opaque, &thing, 1);
-    known = told != NULL ? told == Py_True : -1;
-    Py_XDECREF(told);
+    PyObject *answer = call_python(F_is_opaque, &thing, 1);
+    known = answer != NULL ? answer == Py_True : -1;
+    Py_XDECREF(answer);
     return known;
 }
 

@@ -90,11 +90,11 @@ static PyObject *given_tag(PyObject *operation, PyObject *iterator, PyObject *va
     PyObject *source = source_of(iterator);
     PyObject *site = SLOT(operation, Operation_site), *control = SLOT(operation, Operation_control);
     if (source == NULL && !PyErr_Occurred()) {
-        bool told = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0;
-        if (told && PyGen_CheckExact(iterator)) {
+        bool has_callbacks = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0;
+        if (has_callbacks && PyGen_CheckExact(iterator)) {
             return yielded_tag(operation, iterator, value, owner);
         }
-        if (!told && is_scalar(VALUE(owner))) {
+        if (!has_callbacks && is_scalar(VALUE(owner))) {
             return TAG_WITH(OP, site, control, TAG(owner));
         }
     }
@@ -159,14 +159,14 @@ static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
 {
     if (!PyErr_Occurred()) {
         PyObject *source = source_of(iterator);
-        bool told = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
-                    by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator) != NULL ||
-                    (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
-                    Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
+        bool needs_python = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
+                            by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator) != NULL ||
+                            (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
+                            Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
         if (!PyErr_Occurred()) {
             PyErr_SetNone(PyExc_StopIteration);
         }
-        if (!told) {
+        if (!needs_python) {
             return;
         }
     }

@@ -104,13 +104,13 @@ PyObject *outcome_tag_of(PyObject *operation, PyObject *value, PyObject *const *
 {
     PyObject *site = SLOT(operation, Operation_site), *control = SLOT(operation, Operation_control);
     PyObject *callbacks = SLOT(operation, Operation_callbacks);
-    Py_ssize_t told = PyList_GET_SIZE(callbacks);
-    if (told == 0) {
+    Py_ssize_t callback_count = PyList_GET_SIZE(callbacks);
+    if (callback_count == 0) {
         return tag_with(OP, site, control, needs, count);
     }
-    PyObject *last = PyList_GET_ITEM(callbacks, told - 1);
+    PyObject *last = PyList_GET_ITEM(callbacks, callback_count - 1);
     bool is_last = VALUE(last) == value;
-    PyObject *others = PyList_GetSlice(callbacks, 0, is_last ? told - 1 : told);
+    PyObject *others = PyList_GetSlice(callbacks, 0, is_last ? callback_count - 1 : callback_count);
     PyObject *all = others != NULL ? native_deep_tags(NULL, &others, 1) : NULL;
     Py_XDECREF(others);
     if (all == NULL) {

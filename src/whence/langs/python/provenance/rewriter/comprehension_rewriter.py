@@ -39,18 +39,6 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 class ComprehensionRewriter(ExpressionRewriter):
     """Comprehensions, in all their forms."""
 
-    def pair_ListComp(self, node: ast.ListComp) -> ast.expr:  # noqa: N802
-        return self._comprehension(node)
-
-    def pair_SetComp(self, node: ast.SetComp) -> ast.expr:  # noqa: N802
-        return self._comprehension(node)
-
-    def pair_DictComp(self, node: ast.DictComp) -> ast.expr:  # noqa: N802
-        return self._comprehension(node)
-
-    def pair_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:  # noqa: N802
-        return self._comprehension(node)
-
     def _comprehension(self, node: _Comprehension) -> ast.expr:
         if any(not _is_simple(generator.target) for generator in node.generators):
             return self.native(node)
@@ -72,6 +60,8 @@ class ComprehensionRewriter(ExpressionRewriter):
             )
         lazily = thunk(made, dropped, source)
         return runtime_call("comprehension_here", constant(maker), site, outer, first, lazily)
+
+    pair_ListComp = pair_SetComp = pair_DictComp = pair_GeneratorExp = _comprehension  # noqa: N815
 
     def _made(self, node: _Comprehension, site: ast.expr, dropped: str, source: str) -> ast.expr:
         """The comprehension over pairs."""

@@ -67,7 +67,7 @@ class DefinitionRewriter(ComprehensionRewriter):
         return [_Quiet(self).visit(statement) for statement in statements]
 
     def quiet(self, node: ast.expr) -> ast.expr:
-        """An expression as it is, but for the functions in it."""
+        """An unchanged expression, except for functions in it."""
         return _Quiet(self).visit(node)  # type: ignore[no-any-return]
 
     # --- functions -----------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class _Quiet:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return copy_node(node)
             case ast.AnnAssign() if self._rewriter.puts_annotations_off:
-                # Who asks for the annotation may want to be told its text.
+                # The reader of an annotation may want its source text.
                 text = node.annotation
                 return copy_node(node, lambda part: part if part is text else self.visit(part))
             case _:

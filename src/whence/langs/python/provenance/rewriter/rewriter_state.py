@@ -46,12 +46,12 @@ class RewriterState:
         self.may_bind = True
         """Whether `:=` may be written here: not in the iterables of comprehensions."""
         self.is_guarded = False
-        """Whether what stands here is inside `try` or `with`."""
+        """Whether the current code is inside `try` or `with`."""
         self.made = 0
         self.module_variables: list[str] = []
         self.variables, self.fixed_variables = _module_names(self.tree)
         self.puts_annotations_off = sys.version_info >= (3, 14) or _has_texts_only(self.tree)
-        """Whether annotations are worked out when somebody asks for them, or never."""
+        """Whether annotations are evaluated when they are read, or never."""
 
     @property
     def control(self) -> ast.expr:
@@ -100,7 +100,6 @@ class RewriterState:
         self.scope, self.qualname, self.control_name, self.may_bind, self.is_guarded = before
 
     def qualname_of(self, name: str, scope: Scope) -> str:
-        """The qualified name of what is defined in a scope."""
         if not self.qualname:
             return name
         local = ".<locals>" if scope.function.kind == "function" else ""

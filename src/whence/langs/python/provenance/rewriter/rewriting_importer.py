@@ -33,7 +33,7 @@ class Modules:
 
     def code(self, source: str | bytes, file: str) -> CodeType:
         """The code of a module."""
-        # What is doubtful or no Python is told of as always, by the program's own compilation.
+        # Compile the original first: warnings and syntax errors are those of the program.
         compile(source, file, "exec", dont_inherit=True)
         code: CodeType = self._rewritten(source, file)
         return code
@@ -131,7 +131,7 @@ def _asserts_of(pytest: Any) -> _Asserts:
     def rewrite(tree: ast.Module, source: bytes, file: str) -> None:
         pytest.rewrite_asserts(tree, source, file, config)
         for node in ast.walk(tree):
-            if getattr(node, "end_lineno", 0) is None:  # it has a beginning, and no end
+            if getattr(node, "end_lineno", 0) is None:  # pytest sets only the start
                 vars(node).update(end_lineno=node.lineno, end_col_offset=node.col_offset)  # type: ignore[attr-defined]
 
     return rewrite

@@ -389,7 +389,7 @@ class StatementRewriter(DefinitionRewriter):
     def on_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:  # noqa: N802
         first, *rest = node.items
         site, kept = self.site(first.context_expr), self.temporary()
-        name = "async_context_manager" if isinstance(node, ast.AsyncWith) else "context_manager"
+        name = "AsyncContextManager" if isinstance(node, ast.AsyncWith) else "ContextManager"
         manager = runtime_call(
             name, load_name(FRAME), site, self.control, self.pair(first.context_expr)
         )

@@ -17,7 +17,7 @@ RUNTIME = "__@__"
 CONTROL = "_@C"
 FRAME = "_@F"
 RUNTIME_NAMES = ("_@", "$")
-"""How names begin that are none of the program's."""
+"""The prefixes of the rewriter's names."""
 
 _LOAD = ast.Load()
 _STORE = ast.Store()
@@ -25,68 +25,55 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def load_name(name: str) -> ast.expr:
-    """The value of a variable."""
     return ast.Name(name, _LOAD)
 
 
 def store_name(name: str) -> ast.expr:
-    """A variable as a target."""
     return ast.Name(name, _STORE)
 
 
 def constant(value: object) -> ast.expr:
-    """A constant."""
     return ast.Constant(value)  # type: ignore[arg-type]
 
 
 def tuple_node(*elements: ast.expr) -> ast.expr:
-    """A tuple."""
     return ast.Tuple(list(elements), _LOAD)
 
 
 def target_tuple(*elements: ast.expr) -> ast.expr:
-    """A tuple as a target."""
     return ast.Tuple(list(elements), _STORE)
 
 
 def tuple_item(value: ast.expr, index: int) -> ast.expr:
-    """An element of a tuple."""
     return ast.Subscript(value, constant(index), _LOAD)
 
 
 def runtime_name(name: str) -> ast.expr:
-    """An attribute of the runtime."""
     return ast.Attribute(load_name(RUNTIME), name, _LOAD)
 
 
 def runtime_call(name: str, *arguments: ast.expr) -> ast.expr:
-    """A call of a runtime function."""
     return ast.Call(runtime_name(name), list(arguments), [])
 
 
 def named_expression(name: str, value: ast.expr) -> ast.expr:
-    """`(name := value)`."""
     return ast.NamedExpr(store_name(name), value)  # type: ignore[arg-type]
 
 
 def assign(name: str, value: ast.expr) -> ast.stmt:
-    """`name = value`."""
     return ast.Assign([store_name(name)], value)
 
 
 def thunk(value: ast.expr, *parameters: str) -> ast.expr:
-    """`lambda: value`."""
     arguments = [ast.arg(parameter) for parameter in parameters]
     return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), value)
 
 
 def test_outcome_of(test: ast.expr) -> ast.expr:
-    """The outcome of a test."""
     return ast.Attribute(test, "outcome", _LOAD)
 
 
 def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
-    """The tag of a constant."""
     return runtime_call("constant", site, control)
 
 
@@ -123,7 +110,7 @@ def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> No
             return of_part(value)
         return [of(element) for element in value] if isinstance(value, list) else value
 
-    made = type(node).__new__(type(node))  # which asks for no fields yet
+    made = type(node).__new__(type(node))  # without setting fields
     vars(made).update((name, of(value)) for name, value in vars(node).items())
     return made
 
@@ -172,12 +159,12 @@ _CHANGING = (
     ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Global, ast.For, ast.AsyncFor,
     ast.Attribute, ast.Subscript, ast.Starred, ast.In, ast.NotIn, *COMPREHENSIONS,
 )  # fmt: skip
-"""What may change something: an entry that is missing may be made, a property may note that it was
-read, and what goes over an iterator takes from it."""
+"""What may change state: reading may create a missing entry or run a property, and iteration
+advances an iterator."""
 
 
 def _is_change(node: ast.AST) -> bool:
-    if isinstance(node, ast.Expr):  # what is done for nothing but what it does: `a >> b`
+    if isinstance(node, ast.Expr):  # evaluated only for its effect: `a >> b`
         return not isinstance(node.value, ast.Constant)
     if isinstance(node, (ast.Tuple, ast.List)):
         return isinstance(node.ctx, ast.Store)

@@ -78,11 +78,9 @@ _FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
 _PLAIN = IdentitySet(list, tuple, dict, set, frozenset, deque)
-
-
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 _ANNOTATED = (type, FunctionType)
-"""What works its annotations out when it is first asked for them (3.14)."""
+"""What evaluates its annotations when they are first read (3.14)."""
 
 
 @with_native
@@ -107,7 +105,7 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: object) 
     thing, tag = owner
     if operation.callbacks:
         made = outcome_tag(operation, value, (tag,))
-        # What was worked out is kept there.
+        # The object keeps the result.
         annotates = name == "__annotations__" and issubclass(type(thing), _ANNOTATED)
         if annotates or stored_attributes(thing).get(name, _NONE) is value:
             store_attribute(site, control, (value, made), owner, name)
@@ -153,7 +151,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
     is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
-    # What stands nearer could have had it instead, and had not.
+    # Nearer objects could have had the attribute, and had not.
     lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
     for kind in mro_of(thing if is_class else type(thing)):
         space = class_namespace(kind)
@@ -226,7 +224,7 @@ def attribute_written(operation: Operation, new_value: Pair, owner: Pair, name: 
     if is_opaque(thing):
         absorb(thing, site, control, (new_value, *operation.callbacks))
     if operation.callbacks:
-        return  # a setter of the program's own, which has done what it does
+        return  # a setter of the program, which made its own tags
     store_attribute(site, control, new_value, owner, name)
 
 

@@ -278,7 +278,7 @@ class _Mapped(IteratorSource):
 class _Filtered(IteratorSource):
     """The source of `filter`: its values depend on all tests so far."""
 
-    is_told = True
+    heeds_callbacks = True
 
     def __init__(self, iterator: object, recorder: _Recorder):
         super().__init__(iterator, recorder.owner)

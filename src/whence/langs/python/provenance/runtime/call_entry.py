@@ -53,7 +53,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 FAILED = object()
-"""What a callback gave that gave nothing."""
+"""The value of a callback that raised."""
 
 
 @with_native
@@ -140,7 +140,7 @@ def _expected_call(
     pending = operation.expected.pop(id(frame.f_code), None)
     if pending is None:
         return None
-    if operation.callbacks:  # by what `__new__` gave it is decided whether there is an `__init__`
+    if operation.callbacks:  # the result of `__new__` decides whether `__init__` is called
         decisions = (tag for _, tag in operation.callbacks)
         pending.tag = Tag((OP, pending.site, pending.control, pending.tag, *decisions))
     arguments = pending.values[1:]

@@ -118,7 +118,7 @@ def _under_stars(site: int, control: Control, made: Pair, stars: tuple[MaybeTag,
 _BOUND = (MethodType, BuiltinFunctionType, MethodWrapperType)
 _COMPLEX = frozenset({"join", "format", "format_map", "split", "rsplit", "splitlines", "partition",
                       "rpartition", "as_integer_ratio"})  # fmt: skip
-"""Methods of plain values that give or read containers."""
+"""Methods of scalars that return or read containers."""
 
 
 def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair]) -> bool:
@@ -145,7 +145,7 @@ def _prepare_simple(
         function, [value for value, _ in arguments], {}, _finish_simple, THREAD.operation
     )
     prepared.tag = Tag((OP, site, control, *needs))
-    # Should it fail, this is what the exception is known by.
+    # If it fails, the exception gets its tag from this.
     prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
     THREAD.operation, THREAD.pending = prepared.operation, None
     return prepared

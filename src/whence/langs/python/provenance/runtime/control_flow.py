@@ -39,7 +39,6 @@ from whence.langs.python.provenance.tags import (
 
 
 def current_time() -> int:
-    """The time of the shadow run."""
     return RUN.time
 
 
@@ -99,8 +98,8 @@ def raise_value(site: int, control: Control, exception: Pair) -> Any:
 # --- with ----------------------------------------------------------------------------------------
 
 
-class _Managed:
-    """A context manager whose methods are called with tags."""
+class ContextManager:
+    """The context manager that `with` uses: its methods are called with tags."""
 
     def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
         self._where = site, control
@@ -150,12 +149,7 @@ def _not_a_manager(kind: type, missing: str, last: str) -> str:
     return f"'{name}' object does not support the context manager protocol"
 
 
-def context_manager(activation: Activation, site: int, control: Control, manager: Pair) -> Any:
-    """The context manager that `with` uses."""
-    return _Managed(activation, site, control, manager)
-
-
-class _ManagedAsync(_Managed):
+class AsyncContextManager(ContextManager):
     """The same for `async with`."""
 
     def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
@@ -177,13 +171,6 @@ class _ManagedAsync(_Managed):
         return await call_with_tags(*self._where, self._exit, arguments, {})[0]
 
 
-def async_context_manager(
-    activation: Activation, site: int, control: Control, manager: Pair
-) -> Any:
-    """The context manager that `async with` uses."""
-    return _ManagedAsync(activation, site, control, manager)
-
-
 # --- match ---------------------------------------------------------------------------------------
 
 
@@ -191,7 +178,7 @@ def match_subject(site: int, control: Control, subject: Pair) -> Control:
     """The control of everything that depends on which pattern matches."""
     operation = THREAD.operation = Operation(site, control, (subject,))
     run = GeneratorRun()
-    run.told = operation.callbacks  # by the program's own code that patterns are going to call
+    run.callbacks = operation.callbacks  # of the program's code that the patterns will call
     why = Tag((OP, site, control, *deep_tags((subject,)), Tag((NEW, site, control, run))))
     decided = Tag((CTL, site, control, why, control.activation, True))
     decided.activation.note_decision(RUN.time, decided)
@@ -217,8 +204,8 @@ _NOTHING = object()
 
 
 def begin_class(site: int, control: Control) -> Any:
-    """Before a class body: what its statements call feeds the class."""
-    # Of what its statements read nothing is known: should they fail, all of it had a say.
+    """Before a class body: what its statements call influences the class."""
+    # What its statements read is unknown: if they fail, everything visible may be why.
     operands = tuple((_NOTHING, tag) for tag in tags_in_frame(sys._getframe(1)))
     operation, before = Operation(site, control, operands), THREAD.operation
     THREAD.operation = operation

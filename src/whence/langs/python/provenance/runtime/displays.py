@@ -107,7 +107,6 @@ def _holds_identical(made: set[object], value: object) -> bool:
 def make_dict(
     site: int, control: Control, entries: Iterable[tuple[Pair, Pair]], shape: MaybeTag = None
 ) -> Pair:
-    """A dict of keys and values."""
     made: dict[Any, Any] = {}
     entries = tuple(entries)
     if shape is None:

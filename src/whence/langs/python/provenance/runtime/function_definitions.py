@@ -11,8 +11,6 @@ from whence.langs.python.provenance.tags import FUNCTIONS, NEW, Control, MaybeTa
 
 REWRITTEN_CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
-
-
 DEFAULTS: dict[int, tuple[Any, tuple[MaybeTag, ...], dict[str, MaybeTag], tuple[Any, ...]]] = {}
 
 
@@ -43,7 +41,7 @@ class _Definition:
         named = [name for name in info.keyword_only if name in (function.__kwdefaults__ or {})]
         if any(tag is not None for tag in self.tags):
             address = id(function)
-            defaults = DEFAULTS  # which is there until the interpreter ends
+            defaults = DEFAULTS  # survives until the interpreter ends
             forget = weakref.ref(function, lambda _: defaults.pop(address, None))
             tags = dict(zip(named, self.tags[count:], strict=False))
             DEFAULTS[address] = (forget, tuple(self.tags[:count]), tags, defaults_of(function))

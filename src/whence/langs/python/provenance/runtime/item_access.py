@@ -55,8 +55,6 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
-
-
 _PLACES = IdentitySet(int, slice)
 
 

@@ -63,8 +63,6 @@ from whence.langs.python.provenance.tags import (
 )
 
 _PLACES = IdentitySet(list.__iter__, tuple.__iter__)
-
-
 _KEYS = IdentitySet(dict.__iter__, set.__iter__, frozenset.__iter__)
 Steps = tuple[int, int, tuple[Any, ...]]
 Step = tuple[str, Any]
@@ -133,7 +131,7 @@ def _note_advance(operation: Operation, source: IteratorSource, *ended: MaybeTag
 
 @with_native
 def advance_tag(operation: Operation, iterator: object, tag: MaybeTag) -> MaybeTag:
-    """The tag of a value of a shared iterator: it depends on who advanced the iterator."""
+    """The tag of a value of a shared iterator: it depends on what advanced the iterator."""
     site, control = operation.site, operation.control
     run = RUN.run_of(iterator)
     shadow = None if run is not None else shadow_for(iterator)
@@ -154,11 +152,11 @@ def advance_tag(operation: Operation, iterator: object, tag: MaybeTag) -> MaybeT
 
 
 def note_end(operation: Operation, iterator: object, thing: object, error: StopIteration) -> None:
-    """Note that the program's code had a say in the end of an iterator, which may be too early."""
+    """Note that the program's code influenced the end of an iterator, which may be too early."""
     shadow = shadow_of(error)
     source = source_of(iterator)
     callback_tag = None
-    if not isinstance(source, IteratorSource) or source.is_told:
+    if not isinstance(source, IteratorSource) or source.heeds_callbacks:
         callback_tag = _callback_tag(operation, iterator)
     if isinstance(source, IteratorSource):
         _note_advance(operation, source, callback_tag)
@@ -166,7 +164,7 @@ def note_end(operation: Operation, iterator: object, thing: object, error: StopI
         shadow.shape = Tag((OP, operation.site, operation.control, shadow.shape, callback_tag))
     elif callback_tag is not None:
         shadow = new_shadow(error)
-        shadow.shape = callback_tag  # what goes over this iterator ends with the same exception
+        shadow.shape = callback_tag  # whatever iterates over it ends with the same exception
     if shadow is not None:
         RUN.iteration_ends[id(thing)] = (thing, shadow.shape)
 
@@ -175,9 +173,7 @@ GROUP = type(next(groupby([0]))[1])
 
 
 def _callback_tag(operation: Operation, iterator: object) -> MaybeTag:
-    """The tag of everything the program's code told an iterator so far; a `groupby` group shares
-    it.
-    """
+    """The tag of all that callbacks returned to an iterator so far; a `groupby` group shares it."""
     if type(iterator) is GROUP:
         iterator = next(
             referent for referent in gc.get_referents(iterator) if type(referent) is groupby
@@ -198,9 +194,9 @@ def yielded_tag(operation: Operation, iterator: object, value: object, owner: Pa
     source = source_of(iterator)
     if isinstance(source, IteratorSource):
         _note_advance(operation, source)
-        if not source.is_told:
+        if not source.heeds_callbacks:
             return source.tag(site, control, value)
-        source.told = operation.callbacks
+        source.callbacks = operation.callbacks
         tag = source.tag(site, control, value)
     elif operation.callbacks:
         tag = outcome_tag(operation, value, (owner[1],))
@@ -221,7 +217,7 @@ def _is_expression(iterator: object) -> bool:
 
 
 def opaque_part_tag(operation: Operation, value: object, owner: Pair, step: Step) -> MaybeTag:
-    """The tag of a value that an object returned of which only its own tag is known."""
+    """The tag of a value that an object without a shadow returned."""
     site, control = operation.site, operation.control
     made = Tag((OP, site, control, *deep_tags(operation.operands), RUN.stray_results))
     candidates = Candidates(site, control, operation.operands, made)

@@ -32,20 +32,20 @@ _NONE = object()
 class IteratorSource:
     """Knows the tag of the last value of an iterator."""
 
-    __slots__ = ("behind", "is_aimed", "iterator", "told")
+    __slots__ = ("behind", "callbacks", "is_aimed", "iterator")
 
-    is_told = False
-    """Whether what the program's own code tells the iterator decides what it gives, and when it
-    ends; if so, what it tells counts for all that comes later."""
+    heeds_callbacks = False
+    """Whether callbacks decide which values the iterator gives and when it ends. If so, each
+    influences all later values."""
 
     def __init__(self, iterator: object, *behind: Pair):
         self.iterator = iterator
         self.behind = behind
-        """What it goes over."""
-        self.told: list[Pair] = []
-        """What the program's own code told it for what it gave last."""
+        """What it iterates over."""
+        self.callbacks: list[Pair] = []
+        """What callbacks returned to it for its last value."""
         self.is_aimed = False
-        """Whether it is noted that somebody made it go on."""
+        """Whether it is noted what decides how far it runs."""
         RUN.sources[id(iterator)] = (iterator, self)
 
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
@@ -54,11 +54,11 @@ class IteratorSource:
 
 
 SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
-"""For iterators over things of these types, by their addresses; others register here."""
+"""Makes the source of an iterator over an instance of a type, by the type's address."""
 
 
 def source_of(iterator: object) -> Any:
-    """The source of an iterator, or what a view is of."""
+    """The source of an iterator or view."""
     entry = RUN.sources.get(id(iterator))
     return entry[1] if entry is not None and entry[0] is iterator else None
 
@@ -98,7 +98,7 @@ class ViewSource(IteratorSource):
         self._owner = owner
         self._kind = kind
         self._keys = keys
-        """Goes in step: in the same order, over the same dict."""
+        """An iterator over the same dict, advanced in step."""
 
     def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
         if self._kind == "items":
@@ -128,13 +128,9 @@ class LiveView:
 
 
 _MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
-
-
 _VIEWS = [
     view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
 ]
-
-
 _WINDOWS = IdentitySet(
     MappingProxyType, memoryview, *map(type, _VIEWS)
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Which builtin has a model: its own account of where the parts of its result come from.
 
-A model is given the receiver, the arguments and the keywords as pairs and gives a pair. It does
-what the builtin does, through the builtin. What it does not cover, it leaves to the default by
-giving NotImplemented, before anything was done.
+A model receives the receiver, the arguments and the keywords as pairs, and returns a pair. It does
+what the builtin does, through the builtin. For what it does not cover it returns NotImplemented,
+before it has done anything.
 """
 
 from __future__ import annotations

@@ -14,22 +14,13 @@ from whence.langs.python.provenance.runtime.type_inspection import (
 )
 
 SEQUENCE_TYPES = (list, tuple, deque)
-
-
 SET_TYPES = (set, frozenset)
-
-
 SHARED_TYPES = (type, FunctionType, ModuleType, BuiltinFunctionType)
-
-
 _MODULE = type.__dict__["__module__"].__get__
-
-
 Slots = list[tuple[str, MemberDescriptorType]]
 
 
 def sequence_items(thing: Any) -> list[Any]:
-    """The items of a sequence."""
     if issubclass(type(thing), list):
         return list.__getitem__(thing, slice(None))
     if issubclass(type(thing), tuple):
@@ -45,8 +36,7 @@ def set_elements(thing: Any) -> list[Any]:
 
 
 def instance_dict(thing: object) -> Any:
-    """The dictionary of an object; None if it has none, which is found out without an exception,
-    where that can be."""
+    """The dictionary of an object, or None. Raises no exception inside if that can be avoided."""
     if class_attribute(type(thing), "__dict__") is None:
         return None
     try:

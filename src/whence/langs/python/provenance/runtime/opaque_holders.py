@@ -23,19 +23,13 @@ from whence.langs.python.provenance.runtime.type_inspection import (
 from whence.langs.python.provenance.tags import SCALARS
 
 _CONTAINERS = (*SEQUENCE_TYPES, dict, *SET_TYPES)
-
-
 _READ_THROUGH = IdentitySet(
     *_CONTAINERS, *SHARED_TYPES, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice, *TEMPLATES,
 )  # fmt: skip
-
-
 _DISPLAYED = IdentitySet(list, tuple, dict)
-
-
 _TELLING = (*_CONTAINERS, *SHARED_TYPES)
-"""What tells itself what it holds, when that is stored, or is shared by all."""
+"""Types whose contents are noted when they are stored, or are shared by all."""
 
 
 @with_native
@@ -58,19 +52,19 @@ def _hides(kind: type) -> bool:
 
 
 def is_program_class(kind: type) -> bool:
-    """Whether a class is one of the program's: its instances are what their attributes say."""
+    """Whether the program defines a class: then its instances hold only their attributes."""
     module = sys.modules.get(class_namespace(kind).get("__module__", ""))
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 
 def note_may_hold(thing: object, other: object) -> None:
-    """Note that an object that hides what it holds may hold another one."""
+    """Note that an opaque object may hold another one."""
     RUN.behind.setdefault(id(thing), (thing, {}))[1][id(other)] = other
 
 
 @with_native
 def note_held(holder: object, value: object) -> None:
-    """Note that an object came to hold another: what reaches the one reaches the other."""
+    """Note that an object now holds another: whatever reaches the first reaches the second."""
     if type(value) not in SCALARS:
         RUN.holder_addresses.append(id(holder))
         RUN.held_addresses.append(id(value))
@@ -80,7 +74,7 @@ def note_held(holder: object, value: object) -> None:
 def note_referents(thing: object) -> None:
     """Note what an object of the interpreter or of an extension holds, such as a queue's entries.
 
-    What has items or attributes tells itself what it holds, when that is stored.
+    What objects with items or attributes hold is noted when it is stored.
     """
     if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
         return
@@ -99,7 +93,7 @@ _MOST = 200_000
 
 @with_native
 def scan_existing_objects(roots: Iterable[object]) -> None:
-    """Note what holds what among objects that were there before anything was shadowed."""
+    """Note what holds what among objects that existed before shadowing began."""
     pending = [root for root in roots if type(root) not in SCALARS]
     reached = {id(thing) for thing in pending}
     while pending:

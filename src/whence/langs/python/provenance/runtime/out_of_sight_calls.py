@@ -47,36 +47,33 @@ Finish = Callable[["PreparedCall", Any], Pair]
 _CONTAINERS = (list, dict, set, deque)
 _METHODS = IdentitySet(BuiltinFunctionType, MethodType)
 _WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
-"""Modules in C whose functions leave something in the world, where it may be found again, or give
-what all that they do goes by."""
+"""Modules in C whose functions change the outside world or global settings, which others read."""
 _FORGETFUL = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
 })  # fmt: skip
-"""Modules in Python whose functions keep nothing that others of them would give."""
+"""Modules in Python whose functions keep nothing that another of them could return."""
 _ASKING = frozenset({"dataclasses", "typing"})
-"""Those that may have annotations worked out: who was annotated keeps what comes of it."""
+"""Those that may evaluate annotations: the annotated object keeps the result."""
 _COUNT = "how many arguments"
 
 _SELECTING = {id(function): function for function in (
     heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
     random.choice, random.shuffle, random.sample,
 )}  # fmt: skip
-"""What gives back what it was given, and moves it about, even where it looks like a number."""
-
-
+"""Functions that return or move their very operands, numbers included."""
 _CHANGING = frozenset({
     "remove", "discard", "update", "intersection_update", "difference_update",
     "symmetric_difference_update", "pop", "popitem", "add", "append", "extend", "insert",
     "appendleft", "extendleft", "rotate", "setdefault", "move_to_end", "sort", "__setitem__",
     "__delitem__",
 })  # fmt: skip
-"""Methods that change a container, and may do so in a way that its items do not tell: by leaving
-it as it is, or in another order."""
+"""Methods that change a container, perhaps in a way that its items do not show: not at all, or
+only their order."""
 
 
 class PreparedCall:
-    """A call that is about to be made: with which values, and what to do with its result."""
+    """A call that is about to be made: its values, and the function that finishes it."""
 
     __slots__ = (
         "arguments", "before", "called", "finish", "function", "in_sight", "keywords", "operation",
@@ -102,7 +99,7 @@ def prepare_out_of_sight(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     keywords: dict[str, Pair], operands: tuple[Pair, ...],
 ) -> PreparedCall:  # fmt: skip
-    """A call of what is out of sight."""
+    """A call of code out of sight."""
     prepared = PreparedCall(
         called[0],
         [value for value, _ in arguments],
@@ -131,7 +128,7 @@ def count_operands(stars: tuple[MaybeTag, ...]) -> tuple[Pair, ...]:
 
 
 def note_passed(operation: Operation) -> None:
-    """Code out of sight may call the program later, from nowhere, with what it was given."""
+    """Note that code out of sight may later call the program with what it received."""
     tags = [tag for _, tag in operation.operands]
     RUN.passed_out_of_sight = Tag(
         (OP, operation.site, operation.control, *tags, RUN.passed_out_of_sight)
@@ -139,7 +136,7 @@ def note_passed(operation: Operation) -> None:
 
 
 def finish_out_of_sight(prepared: PreparedCall, value: Any) -> Pair:
-    """The tag of what it gave; what it was given is read anew."""
+    """The result with its tag; the operands are read again."""
     operation = prepared.operation
     assert operation is not None
     selects = id(prepared.called[0]) in _SELECTING
@@ -156,11 +153,13 @@ def finish_out_of_sight(prepared: PreparedCall, value: Any) -> Pair:
 
 
 def _may_remember(function: Any, operation: Operation) -> bool:
-    """Whether others of its module may tell later what it was given, or was told."""
+    """Whether other functions of its module may later return what this call received."""
     if type(function) is FunctionType:
         module = function.__module__
         return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
-    if type(function) is MethodType:  # what a class counts as its own: `Shape.register(Square)`
+    if (
+        type(function) is MethodType
+    ):  # a class remembers its virtual subclasses: `Shape.register(Square)`
         return getattr(function.__func__, "__module__", "") == "abc"
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
@@ -169,7 +168,7 @@ def _may_remember(function: Any, operation: Operation) -> bool:
 def out_of_sight_tag(
     operation: Operation, value: Any, callee: MaybeTag = None, selects: bool = False
 ) -> MaybeTag:
-    """The tag of what something out of sight gave."""
+    """The tag of the result of an operation out of sight."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     needs = (
@@ -186,7 +185,7 @@ def out_of_sight_tag(
 def out_of_sight_result(
     operation: Operation, value: Any, made: MaybeTag, selects: bool
 ) -> MaybeTag:
-    """The same of what may be one of the operands, or something that they hold."""
+    """The same for a result that may be one of the operands, or a part of one."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     candidates = Candidates(site, control, operands, made)
@@ -212,15 +211,15 @@ def out_of_sight_result(
 
 
 class OpaqueSource(IteratorSource):
-    """Of an iterator that something out of sight made: what it gives comes from its operands."""
+    """The source of an iterator that code out of sight made: its values come from the operands."""
 
-    is_told = True
+    heeds_callbacks = True
 
     def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
         super().__init__(iterator, *operands)
 
     def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
-        operands = (*self.behind, *self.told)
+        operands = (*self.behind, *self.callbacks)
         made = Tag((OP, site, control, *deep_tags(operands), RUN.stray_results))
         candidates = Candidates(site, control, operands, made)
         if has_parts(value) and shadow_of(value) is None:
@@ -230,7 +229,7 @@ class OpaqueSource(IteratorSource):
 
 @with_native
 def resynchronise(operation: Operation, selects: bool = False) -> None:
-    """Read anew what an operation may have changed: its operands and what they hold."""
+    """Read again what an operation may have changed: its operands and what they hold."""
     operands = (*operation.operands, *operation.callbacks)
     for value, tag in operation.operands:
         if type(value) in SCALARS:
@@ -247,7 +246,7 @@ def resynchronise(operation: Operation, selects: bool = False) -> None:
 
 
 def _reshape(operation: Operation) -> None:
-    """What a container has now depends on all that the operation was given."""
+    """Note that the shape of a container depends on all operands."""
     site, control = operation.site, operation.control
     owner = operation.operands[0] if operation.operands else (None, None)
     if not issubclass(type(owner[0]), _CONTAINERS):

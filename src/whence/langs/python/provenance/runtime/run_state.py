@@ -1,7 +1,7 @@
-"""What a shadow run knows while it runs, and the operation that a thread is just doing.
+"""The state of a shadow run, and the operation that each thread is executing.
 
-Invariant: nothing here is seen by the program. Objects with shadows are kept alive until the run
-is forgotten, so that an address stays what it is.
+Invariant: the program sees nothing of it. Objects with shadows are kept alive until the run is
+reset, so that no address is reused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Known = TypeVar("Known")
 
 
 class Operation:
-    """Something out of sight that runs: what it was given, and what it was told by callbacks."""
+    """A running operation out of sight: its operands, and what callbacks returned to it."""
 
     __slots__ = ("activation", "callbacks", "control", "expected", "operands", "site", "text")
 
@@ -45,7 +45,7 @@ class Operation:
         self.callbacks: list[Pair] = []
         self.activation: Activation = control.activation
         self.expected: dict[int, PendingCall] | None = None
-        """Of making an instance: how its `__new__` and `__init__` are called, by their code."""
+        """When a class is called: the calls of its `__new__` and `__init__`, by their code."""
         self.text: Text | None = None
         """Of printing: what it writes."""
 
@@ -78,13 +78,13 @@ class PendingCall:
         self.values = values
         self.keyword_tags = keyword_tags
         self.starred: tuple[MaybeTag, ...] = ()
-        """How many arguments there are depends on these: some came out of something starred."""
+        """The tags of starred arguments: the number of arguments depends on them."""
         self.activation: Activation | None = None
         self.run: GeneratorRun | None = None
 
 
 class ThreadState(threading.local):
-    """What a thread is about to do, or just did."""
+    """The call or operation that a thread is about to make, or just made."""
 
     def __init__(self) -> None:
         self.pending: PendingCall | None = None
@@ -101,7 +101,7 @@ def frame_of(value: object) -> FrameType | None:
 
 
 def entry_for_frame(frame: FrameType, entry: tuple[Any, Known] | None) -> Known | None:
-    """What is known of a generator or coroutine by its frame: None if that is another's by now."""
+    """The entry of a generator or coroutine, by its frame; None if the frame is reused."""
     if entry is None:
         return None
     thing = entry[0]()
@@ -109,7 +109,7 @@ def entry_for_frame(frame: FrameType, entry: tuple[Any, Known] | None) -> Known 
 
 
 class ShadowRun:
-    """All that a run has left: the tags of what objects hold, and the calls."""
+    """The data of a shadow run: the shadows of objects, and the calls."""
 
     __slots__ = (
         "_named", "activations", "behind", "callback_history", "cells", "dropping", "expressions",
@@ -122,19 +122,19 @@ class ShadowRun:
 
     def __init__(self) -> None:
         self.namespaces: dict[int, int] = {}
-        """The numbers of rewritten modules, by the address of their dictionary. That they are
-        rewritten is known before a run begins, and stays so."""
+        """The numbers of rewritten modules, by the address of their dictionary. They outlive a
+        run."""
         self._named: dict[int, dict[str, Any]] = {}
         self.activations: list[Activation] = []
         self.dropping: list[list[MaybeTag]] = []
         self.suspended: list[Activation] = []
-        """Calls of runs before that have not ended: what they still do is forgotten later."""
+        """Calls of earlier runs that have not ended: the next reset drops what they still add."""
         self.reset()
 
     def note_namespace(self, namespace: dict[str, object], module: int) -> None:
         """Note that the variables of a rewritten module are in this dictionary."""
         self.namespaces[id(namespace)] = module
-        self._named[id(namespace)] = namespace  # for the sake of its address
+        self._named[id(namespace)] = namespace  # keeps its address valid
 
     def reset(self) -> None:
         """Forget everything but which modules are rewritten."""
@@ -151,104 +151,103 @@ class ShadowRun:
         self.time = 0
         self.number = 0
         self.lost = 0
-        """How often an object held something else than its shadow said."""
+        """How often an object did not hold what its shadow said."""
         self.shadows: dict[int, Shadow] = {}
         self.holder_addresses, self.held_addresses = array("Q"), array("Q")
-        """The addresses of objects that came to hold another, and of what each came to hold."""
+        """Which object held which at some time: the addresses of both, index by index."""
         self.frames: dict[int, Activation] = {}
         self.expressions: dict[int, tuple[Any, Activation]] = {}
-        """Generator expressions, by their frame, with the calls in which they stand."""
+        """Generator expressions, by their frame, with the calls that contain them."""
         self.starting: dict[int, tuple[Any, PendingCall]] = {}
         """Generators and coroutines that have not begun, by their frame."""
         self.makers: dict[int, tuple[Any, Activation]] = {}
-        """Generators that a property or an `__iter__` made, by their frame, with who asked it."""
+        """Generators that a property or an `__iter__` made, by their frame, with their caller."""
         self.made: Counter[int] = Counter()
         """How many generators and coroutines were made, by the address of their code."""
         self.promised: list[tuple[Activation, CodeType, GeneratorRun]] = []
-        """The same, each with who made it: some never begin."""
+        """The same, each with the call that made it: some never begin."""
         self.runs: dict[int, tuple[Any, GeneratorRun]] = {}
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
-        """Iterators and views, with what they are of."""
+        """Iterators and views, with their sources."""
         self.callback_history: dict[int, tuple[Any, MaybeTag]] = {}
-        """Iterators, with what the program's own code told them so far."""
+        """Iterators, with the tag of what callbacks returned to them so far."""
         self.iteration_ends: dict[int, tuple[Any, MaybeTag]] = {}
-        """What was gone through to an end that the program itself decided, with that decision."""
+        """Iterables whose end the program's code decided, with the tag of that decision."""
         self.threads: dict[int, tuple[Any, Activation]] = {}
         """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
         self.stdout = sys.stdout
-        """Where `print` writes to unless the program says something else."""
+        """Where `print` writes by default."""
         self.dropping = []
-        """The tests of comprehensions that left something out: each is among the tests itself."""
+        """The lists of tests that dropped elements of comprehensions; `reset` clears them."""
         self.has_absorbed = False
-        """Whether something was left with an object whose insides cannot be seen."""
+        """Whether an opaque object absorbed something."""
         self.opaque_types: dict[int, tuple[type, bool, bool]] = {}
-        """Types, with whether what their instances hold may be out of sight, and whether they are
-        the program's own."""
+        """Types, with whether their instances are opaque, and whether the program defines them."""
         self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
-        """The order of the bases of a type, by its address, with the slots that they have."""
+        """The bases of a type, by its address, with their slots."""
         self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
-        """Objects that hide what they hold, with others of that kind which they were given."""
+        """Opaque objects, with the other opaque objects that they received."""
         self.kept_alive: dict[int, Any] = {}
-        """Objects without a shadow that were read: kept too, for the sake of their address."""
+        """Objects without a shadow that were read: keeps their addresses valid."""
         self.cells: dict[int, tuple[CellType, CellType | None]] = {}
-        """Closure cells that the program had in its hands, with those of their tags."""
+        """Closure cells that the program accessed, with the cells of their tags."""
         self.is_scanned = True
-        """Whether all that the shadowed call was given could be looked at."""
+        """Whether the scan of what the shadowed call received was complete."""
         self.passed_out_of_sight: MaybeTag = None
-        """What code out of sight was given so far: it may hand it to others later."""
+        """The tag of everything that code out of sight received so far, and may pass on."""
         self.stray_results: MaybeTag = None
-        """What calls returned that came out of nowhere, in other threads: whoever has it."""
+        """The tag of what calls without a known caller returned: anything may have received it."""
         self.on_enter: Callable[[Activation], None] | None = None
         self.on_leave: Callable[[Activation], None] | None = None
         self.on_out: Callable[[Activation], None] | None = None
         """Called when a generator has yielded."""
         self.on_outside: Callable[[Operation], None] | None = None
-        """Called when something out of sight has ended, which may have written output."""
+        """Called when an operation out of sight has ended: it may have written output."""
         self.root = Activation(0, None, None)
         self.root.control = Tag((FRAME, 0, None, None, self.root))
         self.activations = [self.root]
 
     def note_start(self, called: Any, activation: Activation) -> None:
-        """If a thread is about to be started: what runs in it hangs below who started it."""
+        """Note the call that starts a thread, if this is such a call: it is the thread's parent."""
         thread = getattr(called, "__self__", None)
         if issubclass(type(thread), threading.Thread) and called.__name__ == "start":
             self.threads[id(thread)] = (thread, activation)
 
     def started_by(self) -> Activation:
-        """The call that started this thread; the run itself, if none did."""
+        """The call that started this thread; the root of the run if none did."""
         thread = threading._active.get(threading.get_ident()) if self.threads else None  # type: ignore[attr-defined]
         return self.threads.get(id(thread), (None, self.root))[1]
 
     def note_maker(self, generator: Any, activation: Activation) -> None:
-        """Remember who asked for a generator that something out of sight has made for it."""
+        """Remember the call that requested a generator which code out of sight made."""
         if self.run_of(generator) is None and generator.gi_frame is not None:
             self.makers[id(generator.gi_frame)] = (weakref.ref(generator), activation)
 
     def maker_of(self, frame: Any) -> Activation | None:
-        """Who asked for the generator that just begins."""
+        """The call that requested the generator that begins in a frame."""
         return entry_for_frame(frame, self.makers.pop(id(frame), None))
 
     def note_expression(self, generator: object, activation: Activation) -> None:
-        """Remember the call in which a generator expression stands: what it calls, that calls."""
+        """Remember the call that contains a generator expression: it is the caller of its calls."""
         address, expressions = id(frame_of(generator)), self.expressions
         gone = weakref.ref(generator, lambda _: expressions.pop(address, None))
         expressions[address] = (gone, activation)
 
     def expression_of(self, frame: Any) -> Activation | None:
-        """The call in which the generator expression that runs in a frame stands."""
+        """The call that contains the generator expression of a frame."""
         return entry_for_frame(frame, self.expressions.get(id(frame)))
 
     def note_dropped(self, tests: list[MaybeTag], test: MaybeTag) -> None:
-        """Note a test of a comprehension that left something out, or ended it."""
+        """Note a test that dropped an element of a comprehension, or ended it."""
         if not tests:
             self.dropping.append(tests)
         tests.append(test)
 
     def note_run(self, thing: object, run: GeneratorRun) -> None:
-        """Remember whose a generator or coroutine is, for as long as it lives."""
+        """Remember the run of a generator or coroutine for as long as it lives."""
         address = id(thing)
         runs = self.runs
         runs[address] = (weakref.ref(thing, lambda _: runs.pop(address, None)), run)

@@ -1,12 +1,12 @@
 """The tags of what objects hold: one for each item, key and attribute, and one for the shape.
 
-The *shape* of a container is which places it has: appending, deleting, sorting change it, and what
-stands at a place depends on it. A shadow is never believed: it keeps the values that its tags are
-for, and a tag is given out only if the object still holds that very value. Where it does not, code
-that is not rewritten has changed the object; it is read anew, by identity.
+The *shape* of a container is which places it has: appending, deleting, sorting change it, and the
+item at a place depends on it. A shadow is always verified: it keeps the values that its tags are
+for, and a tag is used only if the object still holds that very value. If not, code that is not
+rewritten has changed the object; it is read again, by identity.
 
 No code of the program runs here: contents are read past overridden methods, and keys of the
-program's own types are told apart by identity.
+program's own types are compared by identity.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DEEP = 4
 
 
 class Shadow:
-    """What is known of an object's parts. `items` is a list of tags, or a dict of them by key."""
+    """The tags of an object's parts. `items` is a list of tags, or a dict of them by key."""
 
     __slots__ = (
         "address", "again", "attribute_values", "attributes", "items", "keys", "object", "read",
@@ -70,12 +70,12 @@ class Shadow:
         self.shape: MaybeTag = None
         self.address = id(thing)
         self.read: MaybeTag = None
-        """The tag of having read all of it, as it was then."""
+        """The tag of the first complete read with these parts."""
         self.again: MaybeTag = None
-        """The same, of the last time that it was read and was still so."""
+        """The tag of the latest complete read with the same parts."""
 
     def tags(self) -> Iterator[MaybeTag]:
-        """Of all that is known of the object."""
+        """All tags of the shadow."""
         yield self.shape
         if self.items is not None:
             yield from self.items if type(self.items) is list else self.items.values()
@@ -94,12 +94,12 @@ class Shadow:
 
 
 def shadow_of(thing: Any) -> Shadow | None:
-    """What is known of an object."""
+    """The shadow of an object, if it has one."""
     return RUN.shadows.get(id(thing))
 
 
 def new_shadow(thing: Any) -> Shadow:
-    """A blank one, in place of any other."""
+    """A new, empty shadow that replaces any other."""
     made = RUN.shadows[id(thing)] = Shadow(thing)
     return made
 
@@ -110,7 +110,7 @@ def shadow_for(thing: Any) -> Shadow:
 
 
 def key_identity(key: Any) -> Any:
-    """What a key is known by: itself if comparing it runs no code of the program."""
+    """What identifies a key: the key itself if comparing it runs no code of the program."""
     return key if is_plain_key(key) else (_BY_IDENTITY, id(key))
 
 
@@ -129,7 +129,7 @@ def has_parts(value: Any) -> bool:
 def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
-    So may any other object of that kind that it was given: a writer writes to its file.
+    So may any other opaque object that it received: a writer writes to its file.
     """
     RUN.has_absorbed = True
     operands = tuple(operands)
@@ -157,7 +157,7 @@ def part_tag(
     site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
     needs: tuple[MaybeTag, ...] = (),
 ) -> MaybeTag:  # fmt: skip
-    """The tag of a part, read just now, of an object of which only its own tag is known."""
+    """The tag of a part, read just now, of an object without a shadow."""
     thing, tag = owner
     note_held(thing, value)
     RUN.kept_alive[id(thing)] = thing
@@ -209,7 +209,7 @@ def shadow_set(thing: Any, entries: Iterable[Pair], shape: MaybeTag) -> Shadow:
 
 
 def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
-    """The shadow of an object that was there before: all it holds are parts of what is known."""
+    """The shadow of an object that existed before: all it holds are parts of the object."""
     thing, tag = owner
 
     def part(kind: str, key: Any) -> MaybeTag:
@@ -239,7 +239,7 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
 
 
 class Candidates:
-    """Where a value may come from that code out of sight gave back."""
+    """Where a value may come from that code out of sight returned."""
 
     def __init__(
         self, site: int, control: Control, operands: Iterable[Pair], made: MaybeTag = None
@@ -247,11 +247,11 @@ class Candidates:
         self.site, self.control = site, control
         self.operands = tuple(operands)
         self.made = made or Tag((OP, site, control, *deep_tags(self.operands)))
-        """The tag of what they had a say in; one for all, since they may be many."""
+        """The tag of anything that they influenced: one for all, since they may be many."""
         self._tags_by_address: dict[int, list[MaybeTag]] | None = None
 
     def tag(self, value: Any, *, selects: bool = False) -> MaybeTag:
-        """The tag of a value: a copy of the one it is identical to, if that says anything."""
+        """The tag of a value: a copy of the one it is identical to, if identity is significant."""
         made = self.made
         if self._tags_by_address is None:
             self._tags_by_address = tags_by_identity(self.operands)
@@ -332,8 +332,8 @@ def _collect(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) ->
 
 
 def _collect_space(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
-    """What is known of an object's dictionary, if the program had that in its hands; and that
-    nobody has set an attribute of what has none."""
+    """Collect the tags of an object's dictionary, if the program accessed it, or the fact that no
+    attribute was set."""
     run = RUN.runs.get(id(value))
     if run is not None:
         tags.append(run[1].position)
@@ -349,7 +349,7 @@ def _collect_space(value: Any, tags: list[MaybeTag], visited: set[int], depth: i
 
 
 def shadow_of_dict(thing: Any) -> Shadow | None:
-    """What is known of an instance's dictionary, if the program had it in its hands."""
+    """The shadow of an instance's dictionary, if the program accessed it."""
     attributes = instance_dict(thing) if type(thing) not in SCALARS else None
     return RUN.shadows.get(id(attributes)) if attributes is not None else None
 
@@ -357,7 +357,7 @@ def shadow_of_dict(thing: Any) -> Shadow | None:
 def shadow_from_candidates(
     thing: Any, candidates: Candidates, *, selects: bool = False, depth: int = 2
 ) -> bool:
-    """Make the shadow of an object that code out of sight made or changed; whether it has one."""
+    """Make the shadow of an object that code out of sight made or changed, if it can have one."""
     site, control = candidates.site, candidates.control
 
     def stored(value: Any) -> MaybeTag:
@@ -427,7 +427,7 @@ def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
 def synchronise(
     thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
 ) -> None:
-    """Read an object anew if it no longer holds what its shadow says."""
+    """Read an object again if it no longer holds what its shadow says."""
     shadow = shadow_of(thing)
     if shadow is None or matches_object(shadow):
         return
@@ -437,7 +437,7 @@ def synchronise(
     operands = tuple(operands)
     needs = deep_tags((*operands, (thing, None)))
     made: MaybeTag = Tag((OP, site, control, *needs))
-    if not operands:  # changed out of sight, by something that was given it before
+    if not operands:  # changed out of sight, by code that received it before
         made = Tag((LOST, site, control, *needs, RUN.passed_out_of_sight, RUN.stray_results))
     candidates = Candidates(site, control, (*old, *operands), made)
     shadow_from_candidates(thing, candidates, selects=selects, depth=0)

@@ -1,7 +1,7 @@
-"""The run time of rewritten code: all that it calls, under the one name that it knows it by.
+"""The run time of rewritten code: everything that it calls, as attributes of `__@__`.
 
-The name `__@__` is put among the builtins while rewritten code is there to run; no program can
-write it. `off` says that nothing is shadowed: then a function with two bodies runs its own.
+That name is a builtin while rewritten code can run; no program can write it. If its `off` is true,
+nothing is shadowed, and a function with two bodies runs the original one.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ _PARTS = {
     generators: "yield_value resume_with delegate end_delegation awaitable await_result",
     control_flow: (
         "current_time back_in_call enter_handler exception_tag after_try raise_value "
-        "context_manager async_context_manager match_subject capture_tag end_match "
+        "ContextManager AsyncContextManager match_subject capture_tag end_match "
         "program_names"
     ),
 }
 
 
 class Switch:
-    """When shadowing begins and ends: with the `count`th call of one function, or at once."""
+    """Starts and stops shadowing: at the `count`th call of one function, or at once."""
 
     def __init__(self) -> None:
         self.names = ModuleType(RUNTIME)
@@ -97,11 +97,11 @@ class Switch:
         self._collects = False
 
     def install(self) -> None:
-        """Let rewritten code find its run time."""
+        """Make the run time a builtin."""
         vars(builtins)[RUNTIME] = self.names
 
     def remove(self) -> None:
-        """Take it away."""
+        """Remove it from the builtins."""
         vars(builtins).pop(RUNTIME, None)
 
     @property
@@ -116,19 +116,19 @@ class Switch:
         self._turn(on=True)
 
     def wait_for(self, count: int) -> None:
-        """Shadow the `count`th call of the function that the rewriter was told is wanted."""
+        """Shadow the `count`th call of the function that the rewriter was asked for."""
         self.stop()
         RUN.reset()
         self.root = None
         self._count = count
 
     def stop(self) -> None:
-        """Shadow nothing any more."""
+        """Stop shadowing."""
         self._turn(on=False)
 
     def _turn(self, *, on: bool) -> None:
         if on and (not self.is_on or not self._collects):
-            # Tags are many and make no cycles: looking for some would take most of the time.
+            # Tags are many and form no cycles: a search for cycles would take most of the time.
             self._collects = gc.isenabled()
             gc.disable()
         elif not on and self._collects:
@@ -137,7 +137,7 @@ class Switch:
         self.names.off = not on  # type: ignore[attr-defined]
 
     def _passes(self) -> bool:
-        """At a call of the wanted function: whether it is not the one."""
+        """At a call of the wanted function: whether it is not yet the wanted call."""
         self._count -= 1
         if self._count:
             return True
@@ -185,7 +185,7 @@ _NATIVE_NEEDS = {
     run_state: "RUN THREAD Operation PendingCall",
     tags: "FUNCTIONS SITES Activation FunctionInfo Site",
 }
-"""What the functions in C read, and call where something is out of the ordinary."""
+"""What the native functions read, and what they call in uncommon cases."""
 
 
 def _bind_native() -> None:

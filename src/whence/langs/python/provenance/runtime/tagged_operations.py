@@ -78,8 +78,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 UNARY: dict[str, Callable[[Any], Any]] = {
     "USub": operator.neg, "UAdd": operator.pos, "Not": operator.not_, "Invert": operator.invert,
 }  # fmt: skip
-
-
 Operator = Callable[[int, Control, Pair, Pair], Pair]
 _NUMBERS = IdentitySet(int, float, bool)
 _HASHED = IdentitySet(dict, set, frozenset)
@@ -90,7 +88,7 @@ def run_out_of_sight(
     site: int, control: Control, operands: tuple[Pair, ...], function: Callable[..., Any],
     *arguments: object,
 ) -> tuple[Any, Operation]:  # fmt: skip
-    """Do what is out of sight; the program's code that it calls knows what it was given."""
+    """Run an operation out of sight; callbacks into the program find its operands."""
     operation = Operation(site, control, operands)
     before, THREAD.operation, THREAD.pending = THREAD.operation, operation, None
     try:
@@ -103,10 +101,10 @@ def run_out_of_sight(
 
 
 def note_failure(operation: Operation, error: BaseException) -> None:
-    """An exception that came out of something out of sight needs all that this was given."""
+    """Note that an exception of an operation out of sight needs all of its operands."""
     if shadow_of(error) is None:
         operands = (*operation.operands, *operation.callbacks)
-        # What comes first is told first: a wrong type is mostly one that no other operand has.
+        # The first need is reported first: a wrong type is mostly one that no other operand has.
         first = _unusual_types_first(operands) if type(error) is TypeError else ()
         needs = (*first, *deep_tags(operands))
         new_shadow(error).shape = Tag((EXC, operation.site, operation.control, None, *needs))
@@ -129,8 +127,8 @@ def _unusual_types_first(operands: tuple[Pair, ...]) -> Iterator[MaybeTag]:
 
 
 def note_unexplained_error(control: Control, error: BaseException) -> None:
-    """Of an exception that no operation is known to have raised, such as that of a call with too
-    few arguments, all that the program's code could see where it was raised had a say."""
+    """Note that an exception which no known operation raised, such as that of a call with too few
+    arguments, depends on all variables that were visible where it was raised."""
     shadow = shadow_for(error)
     if shadow.shape is not None:
         return
@@ -150,7 +148,7 @@ _TRACEBACK = BaseException.__dict__["__traceback__"]
 
 
 def tags_in_frame(frame: FrameType) -> list[MaybeTag]:
-    """The tags of all that the program's code can see in one of its frames."""
+    """The tags of all variables that are visible in a frame of the program."""
     tags: list[MaybeTag] = [
         f_local for name, f_local in frame.f_locals.items() if name.startswith("$")
     ]
@@ -160,7 +158,7 @@ def tags_in_frame(frame: FrameType) -> list[MaybeTag]:
 
 @with_native
 def outcome_tag(operation: Operation, value: object, needs: tuple[MaybeTag, ...]) -> MaybeTag:
-    """The tag of what an operation gave: what its last callback gave, or of its own making."""
+    """The tag of an operation's result: that of its last callback, or one of its own."""
     site, control, callbacks = operation.site, operation.control, operation.callbacks
     if not callbacks:
         return Tag((OP, site, control, *needs))
@@ -184,16 +182,13 @@ _CHOSEN = frozenset({LOAD, PHI, SEL, RET, AMBIG})
 def note_change_target(control: Control, tag: MaybeTag) -> None:
     """Note which object a call changes, if that was chosen: it could have been another one."""
     while tag is not None and is_attribute_load(tag):
-        tag = attribute_owner(
-            tag
-        )  # an attribute of what else? Whoever could set it to another object has that.
+        tag = attribute_owner(tag)  # only code that has another object could store it there
     if tag is not None and tag.kind in _CHOSEN:
         control.activation.note_decision(RUN.time, tag)
 
 
 def note_stop(iterator: object, tag: MaybeTag) -> None:
-    """Note what decided how far an iterator was gone through: what it does on its way it might
-    have done more often, or less."""
+    """Note what decided how far an iterator ran: its side effects could have been more or fewer."""
     if tag is not None and has_special_method(type(iterator), "__next__"):
         site, control = tag.site, tag.control
         control.activation.note_decision(
@@ -214,7 +209,7 @@ def join_branches(site: int, control: Control, before: MaybeTag, decided: Contro
 
 
 def opaque_tag(site: int, control: Control, *needs: MaybeTag) -> MaybeTag:
-    """The tag of what was evaluated as it is."""
+    """The tag of an expression that was evaluated unchanged."""
     return Tag((OP, site, control, *needs))
 
 
@@ -233,7 +228,7 @@ def operate_on_scalars(
 
 
 def _on_numbers(function: Callable[[Any, Any], Any], others: Operator) -> Operator:
-    """An operator that knows numbers by itself: they are what most operations are about."""
+    """An operator with a fast path for numbers, which most operands are."""
 
     def operate(site: int, control: Control, left: Pair, right: Pair) -> Pair:
         a, tag_of_a = left
@@ -317,7 +312,7 @@ _SIZED = IdentitySet(list, dict, set, deque)
 
 @with_native
 def shape_tag(thing: object) -> MaybeTag:
-    """The tag of which places an object has, and of what ended it if it is gone through."""
+    """The tag of which places an object has, and of what ended its iteration."""
     shape = _shape_of(thing)
     ended = RUN.iteration_ends.get(id(thing)) if RUN.iteration_ends else None
     return shape if ended is None else Tag((OP, 0, RUN.root.control, shape, ended[1]))
@@ -408,7 +403,6 @@ def test_and_note(site: int, control: Control, condition: Pair) -> Control:
 
 
 def test_outcome(control: Control) -> Any:
-    """What came out of a test."""
     return control.outcome
 
 
@@ -442,10 +436,10 @@ def choose_branch(
 
 
 def first_of(first: object, *_: object) -> Any:
-    """The first of what was evaluated."""
+    """The first of several evaluated values."""
     return first
 
 
 def last_of(*values: object) -> Any:
-    """The last of what was evaluated."""
+    """The last of several evaluated values."""
     return values[-1]

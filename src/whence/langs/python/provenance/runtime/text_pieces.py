@@ -27,10 +27,10 @@ from whence.langs.python.provenance.tags import (
 )
 
 MADE_ANEW = -1
-"""Instead of a place in the text of a piece: its letters are not those of the value."""
+"""Instead of an offset: the characters of the piece are not those of the value."""
 
 Piece = tuple[int, MaybeTag, int]
-"""How long it is, the tag of its value, and where in that value's own text it begins."""
+"""Its length, the tag of its value, and its offset in that value's own text."""
 
 
 class Text:
@@ -130,7 +130,7 @@ def _centred(before: str, after: str) -> int:
 
 
 def _stripped(before: str, after: str) -> int:
-    return -before.index(after)  # what was stripped off before it does not begin like it
+    return -before.index(after)  # the stripped prefix cannot contain its first character
 
 
 _BEGINS: dict[str, Callable[[str, str], int]] = {
@@ -141,7 +141,7 @@ _BEGINS: dict[str, Callable[[str, str], int]] = {
     "upper": lambda before, after: 0, "lower": lambda before, after: 0,
     "title": lambda before, after: 0, "capitalize": lambda before, after: 0,
 }  # fmt: skip
-"""Methods that keep a text: where in what they give it begins, or how much of it is gone before."""
+"""Methods that keep a text: its offset in the result; negative if a prefix of it is missing."""
 _SPELLING = frozenset({"upper", "lower", "title", "capitalize"})
 
 

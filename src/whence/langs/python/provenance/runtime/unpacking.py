@@ -37,9 +37,7 @@ class _IndexedOnly:
 
 
 _INDEX_ITERATOR = type(iter(_IndexedOnly()))
-"""The iterator over such a thing, which asks that for its length."""
-
-
+"""The type of the iterator over such an object, which calls its `__len__`."""
 _COUNTED = IdentitySet(list, tuple, dict)
 
 

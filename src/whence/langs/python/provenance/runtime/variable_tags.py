@@ -16,7 +16,7 @@ _NONE = object()
 
 
 def opaque_frame_tag(site: int, control: Control, *operands: Pair) -> MaybeTag:
-    """The tag of what was evaluated as it is, and could see all that the program's frame sees."""
+    """The tag of an expression that was evaluated unchanged and could read the whole frame."""
     needs = (*deep_tags(operands), *tags_in_frame(sys._getframe(1)))
     tag = Tag((OP, site, control, *needs, RUN.stray_results))
     RUN.passed_out_of_sight = Tag((OP, site, control, tag, RUN.passed_out_of_sight))
@@ -28,9 +28,8 @@ def load_global(site: int, control: Control, module: int, name: str, value: obje
     """A variable of a module."""
     shadow = RUN.modules.get(module)
     if shadow is None or name not in shadow.attributes:
-        return value, imported_variable_tag(
-            site, control, name, value
-        )  # perhaps `from module import *`
+        # perhaps `from module import *`
+        return value, imported_variable_tag(site, control, name, value)
     if shadow.attribute_values[name] is not value:  # set by code out of sight, or a builtin
         return value, Tag(
             (OP, site, control, shadow.attributes[name], RUN.passed_out_of_sight, RUN.stray_results)
@@ -39,7 +38,7 @@ def load_global(site: int, control: Control, module: int, name: str, value: obje
 
 
 def imported_variable_tag(site: int, control: Control, name: str, value: object) -> MaybeTag:
-    """What a variable is in the module that it was imported from, if that is in sight."""
+    """The tag of a variable in the rewritten module that it was imported from."""
     if issubclass(type(value), (type, FunctionType, ModuleType, BuiltinFunctionType)):
         return None
     for number, module in RUN.modules.items():
@@ -50,7 +49,7 @@ def imported_variable_tag(site: int, control: Control, name: str, value: object)
 
 
 def store_global(site: int, control: Control, module: int, name: str, new_value: Pair) -> Any:
-    """Note what a variable of a module becomes, and give it."""
+    """Note the new value of a module's variable, and return it."""
     shadow = RUN.modules.get(module)
     if shadow is None:
         shadow = RUN.modules[module] = Shadow(("module", module))
@@ -61,7 +60,7 @@ def store_global(site: int, control: Control, module: int, name: str, new_value:
 
 
 def delete_global(site: int, control: Control, module: int, name: str) -> None:
-    """Note that a variable of a module is gone: who misses it asks who did that."""
+    """Note that a variable of a module was deleted: its absence has an origin."""
     store_global(site, control, module, name, (_NONE, None))
 
 
@@ -79,6 +78,6 @@ def load_cell(site: int, control: Control, cell: str, value: object, tag: MaybeT
 
 
 def store_cell(site: int, control: Control, new_value: Pair) -> Pair:
-    """What such a variable is set to."""
+    """The new value of such a variable."""
     RUN.time += 1
     return new_value[0], Tag((STORE, site, control, new_value[1], RUN.time))
