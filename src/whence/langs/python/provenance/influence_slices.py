@@ -51,6 +51,8 @@ Interval = tuple[int, int, Any, Any]
 """From when to when, of which object, which key."""
 
 Span = tuple[int, int]
+_Place = tuple[object, object]
+"""An object and a key."""
 
 _FOREVER = 1 << 62
 _METHOD = ("attribute", None)
@@ -228,9 +230,9 @@ def _choice(tag: MaybeTag) -> MaybeTag:
     return None
 
 
-def _spans_by_place(intervals: set[Interval], width: int) -> dict[tuple[Any, Any], list[Span]]:
+def _spans_by_place(intervals: set[Interval], width: int) -> dict[_Place, list[Span]]:
     """For each place the spans in which it was not to change, those that overlap as one."""
-    spans_by_place: dict[tuple[Any, Any], list[Span]] = {}
+    spans_by_place: dict[_Place, list[Span]] = {}
     for since, until, thing, key in intervals:
         matters = width == 2 or issubclass(type(thing), tuple)
         spans_by_place.setdefault((thing, key if matters else None), []).append((since, until))
@@ -250,7 +252,7 @@ def _stays(key: object) -> bool:
     return key is not None and type(key) is not int
 
 
-def _hashable(key: object) -> Any:
+def _hashable(key: object) -> object:
     return key if type(key) in SCALARS else None
 
 
@@ -268,7 +270,7 @@ class _Heap:
             caller = activation.parent
             if caller is not None and caller.function is not None:
                 self._given.setdefault(id(activation.value), []).append(caller)
-        self._calls_by_place: dict[tuple[Any, Any], list[Activation]] = {}
+        self._calls_by_place: dict[_Place, list[Activation]] = {}
 
     def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
         """The calls that could write to a place, whenever they ran."""
@@ -299,7 +301,7 @@ class _Heap:
         return calls
 
 
-def _reached_by(activation: Activation) -> Iterable[Any]:
+def _reached_by(activation: Activation) -> Iterable[object]:
     fixed = activation.function.fixed if activation.function is not None else ()
     for value in (*activation.values, *activation.roots, *fixed):
         if type(value) not in SCALARS:

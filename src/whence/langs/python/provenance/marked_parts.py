@@ -45,9 +45,9 @@ class Place:
     tag: MaybeTag
     """Of the object."""
     shape: MaybeTag
-    thing: Any
+    thing: object
     """The address of the object."""
-    key: Any
+    key: object
     written: int
     seen: int
 
@@ -57,7 +57,7 @@ class Criterion:
     """The marked part of a call."""
 
     activation: Activation
-    value: Any
+    value: object
     tag: MaybeTag
     places: tuple[Place, ...]
     parts: tuple[MaybeTag, ...]
@@ -148,7 +148,7 @@ def _settle(value: object, activation: Activation, depth: int) -> None:
                 _settle(part, activation, depth - 1)
 
 
-def _part(value: Any, kind: str, key: Any) -> Any:
+def _part(value: Any, kind: str, key: Any) -> object:
     try:
         if kind == "attribute":
             return object.__getattribute__(value, key)

@@ -173,7 +173,7 @@ class FunctionInfo:
     """The variables of its module."""
 
     @property
-    def fixed(self) -> list[Any]:
+    def fixed(self) -> list[object]:
         """The objects that it reaches by variables that are bound exactly once."""
         return [self.namespace.get(name) for name in self.fixed_names]
 
@@ -206,7 +206,7 @@ class Activation:
         self.control: Control = FORGOTTEN
         self.arguments: tuple[MaybeTag, ...] = ()
         self.values: tuple[Any, ...] = ()
-        self.roots: tuple[Any, ...] = ()
+        self.roots: tuple[object, ...] = ()
         """What its code reaches besides its arguments: closure cells and module variables."""
         self.result: MaybeTag = None
         self.value: Any = None

@@ -159,10 +159,11 @@ static void note_end(PyObject *operation, PyObject *iterator, PyObject *thing)
 {
     if (!PyErr_Occurred()) {
         PyObject *source = source_of(iterator);
-        bool needs_python = PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
-                            by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator) != NULL ||
-                            (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
-                            Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
+        bool needs_python =
+            PyList_GET_SIZE(SLOT(operation, Operation_callbacks)) > 0 ||
+            by_address(SLOT(the_RUN, ShadowRun_callback_history), iterator) != NULL ||
+            (source != NULL && !Py_IS_TYPE(source, (PyTypeObject *)the_SequenceSource)) ||
+            Py_IS_TYPE(iterator, (PyTypeObject *)the_GROUP);
         if (!PyErr_Occurred()) {
             PyErr_SetNone(PyExc_StopIteration);
         }

@@ -105,7 +105,7 @@ def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> No
     """A copy of a node; `of_part` replaces its parts."""
     of_part = of_part or copy_node
 
-    def of(value: object) -> Any:
+    def of(value: object) -> object:
         if isinstance(value, ast.AST):
             return of_part(value)
         return [of(element) for element in value] if isinstance(value, list) else value

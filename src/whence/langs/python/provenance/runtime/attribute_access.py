@@ -171,7 +171,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
     return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
 
 
-def _own_attribute(thing: object, name: str) -> Any:
+def _own_attribute(thing: object, name: str) -> object:
     """What an object's dictionary has under a name."""
     attributes = instance_dict(thing)
     return attributes.get(name, _NONE) if type(attributes) is dict else _NONE

@@ -92,7 +92,7 @@ def copies_unseen(args: Arguments) -> bool:
 
 
 @models(list)
-def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
     pairs = all_pairs(site, control, args[0]) if args else []
@@ -100,7 +100,7 @@ def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords
 
 
 @models(tuple)
-def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
     if args and type(args[0][0]) is tuple:
@@ -110,7 +110,7 @@ def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keyword
 
 
 @models(set)
-def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
     pairs = all_pairs(site, control, args[0]) if args else []
@@ -120,7 +120,7 @@ def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 
 @models(frozenset)
-def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) != 1 or type(args[0][0]) is frozenset or not copies_unseen(args):
         return NotImplemented
     pairs = all_pairs(site, control, args[0])
@@ -137,7 +137,7 @@ def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Key
 
 
 @models(dict)
-def _dict(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _dict(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) > 1 or not copies_unseen(args):
         return NotImplemented
     entries = dict_entries(site, control, args, named)
@@ -176,7 +176,7 @@ def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pai
 
 
 @models(sorted)
-def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(args):
         return NotImplemented
     pairs = all_pairs(site, control, args[0])
@@ -215,10 +215,10 @@ class _Recorder:
         self._iterator = iterator_of(site, control, owner)
         self.tag: MaybeTag = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         value, self.tag = next_pair(*self._where, self._iterator, self.owner)
         return value
 
@@ -237,7 +237,7 @@ class _Called:
         self.recorders = recorders
         self.tag: MaybeTag = None
 
-    def __call__(self, *values: object) -> Any:
+    def __call__(self, *values: object) -> object:
         tags = [recorder.tag for recorder in self.recorders]
         arguments = tuple(zip(values, tags, strict=True))
         value, self.tag = call_with_tags(*self._where, self._function, arguments, {})
@@ -289,7 +289,7 @@ class _Filtered(IteratorSource):
 
 
 @models(zip)
-def _zip(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _zip(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named.keys() - {"strict"}:
         return NotImplemented
     recorders = [_Recorder(site, control, iterable) for iterable in args]
@@ -300,7 +300,7 @@ def _zip(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 
 @models(enumerate)
-def _enumerate(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _enumerate(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
     start = args[1] if len(args) > 1 else named.get("start", (0, None))
@@ -311,7 +311,7 @@ def _enumerate(site: int, control: Control, _: Pair, args: Arguments, named: Key
 
 
 @models(map)
-def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) < 2 or named:
         return NotImplemented
     recorders = [_Recorder(site, control, iterable) for iterable in args[1:]]
@@ -322,7 +322,7 @@ def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 
 @models(filter)
-def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 2 or named:
         return NotImplemented
     recorder = _Recorder(site, control, args[1])
@@ -335,14 +335,14 @@ def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywor
 
 
 @models(iter)
-def _iter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _iter(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named:
         return NotImplemented
     return iterator_of(site, control, args[0])
 
 
 @models(reversed)
-def _reversed(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _reversed(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named or type(args[0][0]) not in SEQUENCES:
         return NotImplemented
     made = reversed(args[0][0])
@@ -351,7 +351,7 @@ def _reversed(site: int, control: Control, _: Pair, args: Arguments, named: Keyw
 
 
 @models(next)
-def _next(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _next(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named or not has_special_method(type(args[0][0]), "__next__"):
         return NotImplemented
     try:
@@ -369,7 +369,7 @@ def _next(site: int, control: Control, _: Pair, args: Arguments, named: Keywords
 
 def _extreme(function: Callable[..., Any]) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
         if not args or named.keys() - {"key", "default"}:
             return NotImplemented
         if len(args) > 1 and "default" in named:
@@ -394,7 +394,7 @@ def _extreme(function: Callable[..., Any]) -> None:
         return pairs[index][0], Tag((SEL, site, control, pairs[index][1], *needs))
 
 
-def _raising(function: Callable[..., Any]) -> Any:
+def _raising(function: Callable[..., Any]) -> object:
     return lambda _: function(())
 
 
@@ -403,7 +403,7 @@ _extreme(min)
 
 
 @models(sum)
-def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
     pairs = all_pairs(site, control, args[0])
@@ -420,7 +420,7 @@ def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 def _quantifier(function: Callable[[Any], bool], stops_when: bool) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
         if len(args) != 1 or named:
             return NotImplemented
         needs: list[MaybeTag] = [args[0][1], shape_tag(args[0][0])]
@@ -446,7 +446,7 @@ _COUNTED = IdentitySet(list, tuple, dict, set, str, bytes, range)
 
 
 @models(len)
-def _len(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _len(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named:
         return NotImplemented
     if type(args[0][0]) in _COUNTED:
@@ -459,7 +459,7 @@ def _len(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 
 @models(getattr)
-def _getattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _getattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) not in {2, 3} or named or type(args[1][0]) is not str:
         return NotImplemented
     try:
@@ -476,7 +476,7 @@ def _getattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywo
 
 
 @models(setattr)
-def _setattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _setattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 3 or named or type(args[1][0]) is not str:
         return NotImplemented
     attribute_access.set_attribute(site, control, args[2], args[0], args[1][0])
@@ -485,7 +485,7 @@ def _setattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywo
 
 
 @models(delattr)
-def _delattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _delattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 2 or named or type(args[1][0]) is not str:
         return NotImplemented
     attribute_access.delete_attribute(site, control, args[0], args[1][0])
@@ -495,7 +495,7 @@ def _delattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywo
 
 def _of_kind(function: Callable[..., Any]) -> None:
     @models(function)
-    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+    def _model(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
         if named:
             return NotImplemented
         value, operation = run_out_of_sight(
@@ -509,7 +509,7 @@ for _function in (isinstance, issubclass, id, callable):
 
 
 @models(hasattr)
-def _hasattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> Any:
+def _hasattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 2 or named or type(args[1][0]) is not str:
         return NotImplemented
     value, operation = run_out_of_sight(site, control, args, hasattr, args[0][0], args[1][0])

@@ -166,7 +166,7 @@ def _names(info: FunctionInfo) -> list[str]:
     return names + ["*"] * info.has_rest + ["**"] * info.has_named_rest
 
 
-def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[Any, ...]:
+def reachable_roots(info: FunctionInfo, frame: FrameType) -> tuple[object, ...]:
     """The objects that a function reaches through closures and module variables."""
     roots = [frame.f_globals.get(name) for name in info.global_names]
     if info.free_names:

@@ -163,7 +163,7 @@ class ModelledCall:
 
     __slots__ = ("arguments", "before")
 
-    keywords: ClassVar[dict[str, Any]] = {}
+    keywords: ClassVar[dict[str, object]] = {}
 
     def __init__(self, made: Pair, before: Operation | None):
         self.arguments = (made,)

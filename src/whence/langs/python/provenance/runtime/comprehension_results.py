@@ -40,7 +40,7 @@ from whence.langs.python.provenance.tags import (
 
 def display_dict(site: int, control: Control, entries: Iterable[tuple[Pair | None, Pair]]) -> Pair:
     """A dict display. A key of None stands for `**value`."""
-    made: dict[Any, Any] = {}
+    made: dict[object, object] = {}
     flat: list[tuple[Pair, Pair]] = []
     starred: list[MaybeTag] = []
     for key, value in entries:
@@ -138,7 +138,7 @@ def generator_expression(
     return made, Tag((NEW, site, control, None, source[1], shape_tag(source[0])))
 
 
-def yield_from_expression(site: int, control: Control, element: Pair) -> Any:
+def yield_from_expression(site: int, control: Control, element: Pair) -> object:
     """Note a value of a generator expression, and return it."""
     value, tag = element
     if THREAD.operation is not None:

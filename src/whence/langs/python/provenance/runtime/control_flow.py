@@ -84,7 +84,7 @@ def after_try(site: int, control: Control, handled: Control | None, started: int
     return Tag((CTL, site, control, why, control.activation, False))
 
 
-def raise_value(site: int, control: Control, exception: Pair) -> Any:
+def raise_value(site: int, control: Control, exception: Pair) -> object:
     """The exception that `raise` raises."""
     value, tag = exception
     if issubclass(type(value), type) and issubclass(value, BaseException):
@@ -125,7 +125,7 @@ class ContextManager:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> Any:  # fmt: skip
+    ) -> object:  # fmt: skip
         if error is not None:
             note_current_error(self._activation, self._where[1], error)
             THREAD.operation = None
@@ -166,7 +166,7 @@ class AsyncContextManager(ContextManager):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> Any:  # fmt: skip
+    ) -> object:  # fmt: skip
         arguments = ((kind, None), (error, None), (traceback, None))
         return await call_with_tags(*self._where, self._exit, arguments, {})[0]
 
@@ -203,7 +203,7 @@ def end_match() -> None:
 _NOTHING = object()
 
 
-def begin_class(site: int, control: Control) -> Any:
+def begin_class(site: int, control: Control) -> object:
     """Before a class body: what its statements call influences the class."""
     # What its statements read is unknown: if they fail, everything visible may be why.
     operands = tuple((_NOTHING, tag) for tag in tags_in_frame(sys._getframe(1)))
@@ -222,7 +222,7 @@ def end_class(opened: Any, made: object) -> MaybeTag:
     return tag
 
 
-def program_names(names: Any) -> Any:
+def program_names(names: Any) -> object:
     """The result of `locals()` or `dir()` without the rewriter's variables."""
     if isinstance(names, list):
         return [name for name in names if not name.startswith(RUNTIME_NAMES)]

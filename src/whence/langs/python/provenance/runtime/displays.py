@@ -107,7 +107,7 @@ def _holds_identical(made: set[object], value: object) -> bool:
 def make_dict(
     site: int, control: Control, entries: Iterable[tuple[Pair, Pair]], shape: MaybeTag = None
 ) -> Pair:
-    made: dict[Any, Any] = {}
+    made: dict[object, object] = {}
     entries = tuple(entries)
     if shape is None:
         shape = Tag((OP, site, control, *(key[1] for key, _ in entries)))

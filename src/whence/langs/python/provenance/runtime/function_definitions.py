@@ -11,7 +11,9 @@ from whence.langs.python.provenance.tags import FUNCTIONS, NEW, Control, MaybeTa
 
 REWRITTEN_CODES: dict[int, CodeType] = {}
 """The code of rewritten functions, by its address."""
-DEFAULTS: dict[int, tuple[Any, tuple[MaybeTag, ...], dict[str, MaybeTag], tuple[Any, ...]]] = {}
+_Defaults = tuple[object, tuple[MaybeTag, ...], dict[str, MaybeTag], tuple[object, ...]]
+"""A weak reference to the function, the tags of its defaults, those of keywords, and the values."""
+DEFAULTS: dict[int, _Defaults] = {}
 
 
 def is_rewritten(function: object) -> bool:
@@ -29,7 +31,7 @@ class _Definition:
         self.tags: list[MaybeTag] = []
         THREAD.defining.append(self)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Any) -> object:
         while THREAD.defining and THREAD.defining.pop() is not self:
             pass
         code = function.__code__
@@ -61,7 +63,7 @@ class _DefinedAgain:
     def __init__(self, number: int):
         self.number = number
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Any) -> object:
         is_known = id(function.__code__) in REWRITTEN_CODES
         if is_known and FUNCTIONS[self.number].namespace is function.__globals__:
             return function
@@ -72,7 +74,7 @@ _AGAIN: dict[int, _DefinedAgain] = {}
 """By the number of the function."""
 
 
-def defaults_of(function: Any) -> tuple[Any, ...]:
+def defaults_of(function: Any) -> tuple[object, ...]:
     return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
@@ -81,7 +83,7 @@ def define_function(number: int) -> _Definition | _DefinedAgain:
     return _AGAIN.get(number) or _Definition(number)
 
 
-def note_default(default: Pair) -> Any:
+def note_default(default: Pair) -> object:
     """Note the tag of a default of the function that is being defined."""
     if THREAD.defining:
         THREAD.defining[-1].tags.append(default[1])

@@ -35,7 +35,7 @@ from whence.langs.python.provenance.tags import (
 _STEPPED = IdentitySet(GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
-def yield_value(activation: Activation, site: int, control: Control, yielded: Pair) -> Any:
+def yield_value(activation: Activation, site: int, control: Control, yielded: Pair) -> object:
     """Note the value that a generator yields, and return it."""
     value, tag = yielded
     made = Tag((RET, site, control, tag, activation))
@@ -74,7 +74,7 @@ class _Delegate:
     def __iter__(self) -> _Delegate:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         yielded = next(self._pairs)
         if self._activation.operation is not THREAD.operation:
             self._activation.operation = THREAD.operation
@@ -89,11 +89,11 @@ class _Begun:
     def __init__(self, iterator: Iterator[object]):
         self._iterator = iterator
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return self._iterator
 
 
-def delegate(activation: Activation, site: int, control: Control, source: Pair) -> Any:
+def delegate(activation: Activation, site: int, control: Control, source: Pair) -> object:
     """What `yield from` iterates over."""
     THREAD.operation = activation.operation
     if type(source[0]) in _STEPPED:
@@ -126,7 +126,7 @@ def _run_tag(site: int, control: Control, source: Pair, value: object) -> MaybeT
     return Candidates(site, control, (source,), made).tag(value)
 
 
-def awaitable(awaited: Pair) -> Any:
+def awaitable(awaited: Pair) -> object:
     """The object that is awaited."""
     return awaited[0]
 

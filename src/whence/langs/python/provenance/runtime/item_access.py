@@ -159,7 +159,7 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: object) -> Ma
     ))  # fmt: skip
 
 
-def _entry_with(shadow: Shadow, value: object) -> Any:
+def _entry_with(shadow: Shadow, value: object) -> object:
     """The only key with this value; identifies an entry whose key was equal but not identical."""
     identities = [identity for identity, candidate in shadow.values.items() if candidate is value]
     return identities[0] if len(identities) == 1 else None

@@ -273,7 +273,7 @@ def entry_pairs(
     return [((key, made), (value, made)) for key, value in read]
 
 
-def _entries(mapping: Any, into: dict[object, object] | None) -> list[tuple[Any, Any]]:
+def _entries(mapping: Any, into: dict[object, object] | None) -> list[tuple[object, object]]:
     entries = []
     for key in mapping.keys():  # noqa: SIM118
         value = mapping[key]

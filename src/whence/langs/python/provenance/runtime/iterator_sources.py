@@ -57,7 +57,7 @@ SOURCES: dict[int, Callable[[Any, Pair], IteratorSource]] = {}
 """Makes the source of an iterator over an instance of a type, by the type's address."""
 
 
-def source_of(iterator: object) -> Any:
+def source_of(iterator: object) -> object:
     """The source of an iterator or view."""
     entry = RUN.sources.get(id(iterator))
     return entry[1] if entry is not None and entry[0] is iterator else None
@@ -127,7 +127,7 @@ class LiveView:
         RUN.sources[id(thing)] = (thing, self)
 
 
-_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+_MAPPINGS: tuple[dict[object, object], ...] = ({}, OrderedDict())
 _VIEWS = [
     view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
 ]

@@ -98,7 +98,7 @@ def augment(name: str, site: int, control: Control, left: Pair, right: Pair) -> 
 
 @models_method(list, "append")
 @models_method(deque, "append")
-def _append(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _append(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     thing = owner[0]
     if len(args) != 1 or named or (type(thing) is deque and thing.maxlen is not None):
         return NotImplemented
@@ -113,7 +113,7 @@ def _append(site: int, control: Control, owner: Pair, args: Arguments, named: Ke
 
 
 @models_method(list, "extend")
-def _extend(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _extend(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named:
         return NotImplemented
     list_extend(site, control, owner, args[0])
@@ -121,7 +121,7 @@ def _extend(site: int, control: Control, owner: Pair, args: Arguments, named: Ke
 
 
 @models_method(list, "insert")
-def _insert(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _insert(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 2 or named or type(args[0][0]) is not int:
         return NotImplemented
     shadow = sequence_shadow(site, control, owner)
@@ -137,7 +137,7 @@ def _insert(site: int, control: Control, owner: Pair, args: Arguments, named: Ke
 
 
 @models_method(list, "pop")
-def _pop(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _pop(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) > 1 or named or (args and type(args[0][0]) is not int):
         return NotImplemented
     thing = owner[0]
@@ -159,7 +159,7 @@ def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
     """A method without arguments that does the same to a list and to the tags of its items."""
 
     @models_method(list, name)
-    def model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    def model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
         if args or named:
             return NotImplemented
         shadow = sequence_shadow(site, control, owner, check=True)
@@ -176,7 +176,7 @@ _model_whole("reverse", list.reverse)
 
 
 @models_method(list, "sort")
-def _sort(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _sort(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     thing = owner[0]
     if args or named.keys() - {"key", "reverse"} or type(thing) is not list:
         return NotImplemented
@@ -198,7 +198,7 @@ def _sort(site: int, control: Control, owner: Pair, args: Arguments, named: Keyw
 
 
 @models_method(list, "copy")
-def _copy(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _copy(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if args or named:
         return NotImplemented
     tags = tagged_operations.item_tags(site, control, owner)
@@ -209,7 +209,9 @@ def _copy(site: int, control: Control, owner: Pair, args: Arguments, named: Keyw
 
 def _pop_end(name: str, index: int) -> None:
     @models_method(deque, name)
-    def _model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    def _model(
+        site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+    ) -> object:
         if args or named:
             return NotImplemented
         thing = owner[0]
@@ -232,7 +234,7 @@ _pop_end("popleft", 0)
 # --- dicts ---------------------------------------------------------------------------------------
 
 
-def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, Any, MaybeTag]:
+def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, object, MaybeTag]:
     """Whether a dict has a key, its value, and the tag of that."""
     missing = object()
     value, operation = run_out_of_sight(
@@ -244,7 +246,7 @@ def _entry(site: int, control: Control, owner: Pair, key: Pair) -> tuple[bool, A
 
 
 @models_method(dict, "get")
-def _get(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _get(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named:
         return NotImplemented
     is_present, value, tag = _entry(site, control, owner, args[0])
@@ -255,7 +257,9 @@ def _get(site: int, control: Control, owner: Pair, args: Arguments, named: Keywo
 
 
 @models_method(dict, "pop")
-def _pop_entry(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _pop_entry(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
     if not args or len(args) > 2 or named or not _is_plain_dict(owner, args[0]):
         return NotImplemented
     is_present, value, tag = _entry(site, control, owner, args[0])
@@ -288,7 +292,9 @@ def _forget(site: int, control: Control, owner: Pair, key: Pair) -> None:
 
 
 @models_method(dict, "setdefault")
-def _setdefault(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _setdefault(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
     if not args or len(args) > 2 or named or not _is_plain_dict(owner, args[0]):
         return NotImplemented
     is_present, value, tag = _entry(site, control, owner, args[0])
@@ -301,7 +307,7 @@ def _setdefault(site: int, control: Control, owner: Pair, args: Arguments, named
 
 
 @models_method(dict, "update")
-def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) > 1 or type(owner[0]) is not dict or not copies_unseen(args):
         return NotImplemented
     for key, value in dict_entries(site, control, args, named):
@@ -312,7 +318,9 @@ def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Ke
 
 
 @models_method(dict, "clear")
-def _clear_dict(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _clear_dict(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
     if args or named or type(owner[0]) is not dict:
         return NotImplemented
     dict.clear(owner[0])
@@ -327,7 +335,9 @@ def _clear_dict(site: int, control: Control, owner: Pair, args: Arguments, named
 
 
 @models_method(dict, "copy")
-def _copy_dict(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _copy_dict(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
     if args or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
@@ -338,7 +348,9 @@ def _copy_dict(site: int, control: Control, owner: Pair, args: Arguments, named:
 
 def _view(kind: str) -> None:
     @models_method(dict, kind)
-    def _model(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+    def _model(
+        site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+    ) -> object:
         if args or named or type(owner[0]) is not dict:
             return NotImplemented
         made = getattr(dict, kind)(owner[0])
@@ -354,7 +366,7 @@ for _kind in ("keys", "values", "items"):
 
 
 @models_method(set, "add")
-def _add(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _add(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named:
         return NotImplemented
     thing = owner[0]
@@ -377,7 +389,7 @@ def _add(site: int, control: Control, owner: Pair, args: Arguments, named: Keywo
 
 
 @models_method(str, "join")
-def _join(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _join(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named or not is_iterable(args[0][0]):
         return NotImplemented
     pairs = list(list_with_tags(site, control, args[0]))
@@ -394,7 +406,7 @@ def _join(site: int, control: Control, owner: Pair, args: Arguments, named: Keyw
 
 
 @models_method(GeneratorType, "send", "__next__")
-def _send(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> Any:
+def _send(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) > 1 or named:
         return NotImplemented
     generator = owner[0]

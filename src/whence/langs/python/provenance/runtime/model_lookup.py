@@ -18,7 +18,7 @@ Arguments = tuple[Pair, ...]
 Keywords = dict[str, Pair]
 Model = Callable[[int, Control, Pair, Arguments, Keywords], Any]
 
-FUNCTIONS: dict[int, tuple[Any, Model]] = {}
+FUNCTIONS: dict[int, tuple[object, Model]] = {}
 METHODS: dict[tuple[int, str], Model] = {}
 
 

@@ -20,7 +20,7 @@ _MODULE = type.__dict__["__module__"].__get__
 Slots = list[tuple[str, MemberDescriptorType]]
 
 
-def sequence_items(thing: Any) -> list[Any]:
+def sequence_items(thing: Any) -> list[object]:
     if issubclass(type(thing), list):
         return list.__getitem__(thing, slice(None))
     if issubclass(type(thing), tuple):
@@ -28,14 +28,14 @@ def sequence_items(thing: Any) -> list[Any]:
     return list(deque.__iter__(thing))
 
 
-def set_elements(thing: Any) -> list[Any]:
+def set_elements(thing: Any) -> list[object]:
     """The elements of a set, or the keys of a dict."""
     if issubclass(type(thing), dict):
         return list(dict.__iter__(thing))
     return list((set if issubclass(type(thing), set) else frozenset).__iter__(thing))
 
 
-def instance_dict(thing: object) -> Any:
+def instance_dict(thing: object) -> object:
     """The dictionary of an object, or None. Raises no exception inside if that can be avoided."""
     if class_attribute(type(thing), "__dict__") is None:
         return None
@@ -45,7 +45,7 @@ def instance_dict(thing: object) -> Any:
         return None
 
 
-def stored_attributes(thing: object) -> dict[str, Any]:
+def stored_attributes(thing: object) -> dict[str, object]:
     """What an instance holds in its dictionary and its slots."""
     attributes = instance_dict(thing)
     stored = dict(attributes) if type(attributes) is dict else {}

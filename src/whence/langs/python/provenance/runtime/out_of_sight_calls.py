@@ -135,7 +135,7 @@ def note_passed(operation: Operation) -> None:
     )
 
 
-def finish_out_of_sight(prepared: PreparedCall, value: Any) -> Pair:
+def finish_out_of_sight(prepared: PreparedCall, value: object) -> Pair:
     """The result with its tag; the operands are read again."""
     operation = prepared.operation
     assert operation is not None
@@ -166,7 +166,7 @@ def _may_remember(function: Any, operation: Operation) -> bool:
 
 @with_native
 def out_of_sight_tag(
-    operation: Operation, value: Any, callee: MaybeTag = None, selects: bool = False
+    operation: Operation, value: object, callee: MaybeTag = None, selects: bool = False
 ) -> MaybeTag:
     """The tag of the result of an operation out of sight."""
     site, control = operation.site, operation.control
@@ -183,7 +183,7 @@ def out_of_sight_tag(
 
 
 def out_of_sight_result(
-    operation: Operation, value: Any, made: MaybeTag, selects: bool
+    operation: Operation, value: object, made: MaybeTag, selects: bool
 ) -> MaybeTag:
     """The same for a result that may be one of the operands, or a part of one."""
     site, control = operation.site, operation.control
@@ -218,7 +218,7 @@ class OpaqueSource(IteratorSource):
     def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
         super().__init__(iterator, *operands)
 
-    def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         operands = (*self.behind, *self.callbacks)
         made = Tag((OP, site, control, *deep_tags(operands), RUN.stray_results))
         candidates = Candidates(site, control, operands, made)

@@ -100,7 +100,9 @@ def frame_of(value: object) -> FrameType | None:
     return None
 
 
-def entry_for_frame(frame: FrameType, entry: tuple[Any, Known] | None) -> Known | None:
+def entry_for_frame(
+    frame: FrameType, entry: tuple[weakref.ref[object], Known] | None
+) -> Known | None:
     """The entry of a generator or coroutine, by its frame; None if the frame is reused."""
     if entry is None:
         return None
@@ -156,25 +158,25 @@ class ShadowRun:
         self.holder_addresses, self.held_addresses = array("Q"), array("Q")
         """Which object held which at some time: the addresses of both, index by index."""
         self.frames: dict[int, Activation] = {}
-        self.expressions: dict[int, tuple[Any, Activation]] = {}
+        self.expressions: dict[int, tuple[weakref.ref[object], Activation]] = {}
         """Generator expressions, by their frame, with the calls that contain them."""
-        self.starting: dict[int, tuple[Any, PendingCall]] = {}
+        self.starting: dict[int, tuple[weakref.ref[object], PendingCall]] = {}
         """Generators and coroutines that have not begun, by their frame."""
-        self.makers: dict[int, tuple[Any, Activation]] = {}
+        self.makers: dict[int, tuple[weakref.ref[object], Activation]] = {}
         """Generators that a property or an `__iter__` made, by their frame, with their caller."""
         self.made: Counter[int] = Counter()
         """How many generators and coroutines were made, by the address of their code."""
         self.promised: list[tuple[Activation, CodeType, GeneratorRun]] = []
         """The same, each with the call that made it: some never begin."""
-        self.runs: dict[int, tuple[Any, GeneratorRun]] = {}
+        self.runs: dict[int, tuple[weakref.ref[object], GeneratorRun]] = {}
         """Generators and coroutines, by their address."""
         self.sources: dict[int, tuple[Any, Any]] = {}
         """Iterators and views, with their sources."""
-        self.callback_history: dict[int, tuple[Any, MaybeTag]] = {}
+        self.callback_history: dict[int, tuple[object, MaybeTag]] = {}
         """Iterators, with the tag of what callbacks returned to them so far."""
-        self.iteration_ends: dict[int, tuple[Any, MaybeTag]] = {}
+        self.iteration_ends: dict[int, tuple[object, MaybeTag]] = {}
         """Iterables whose end the program's code decided, with the tag of that decision."""
-        self.threads: dict[int, tuple[Any, Activation]] = {}
+        self.threads: dict[int, tuple[threading.Thread | None, Activation]] = {}
         """Threads, by their address, with the calls that started them."""
         self.modules: dict[int, Shadow] = {}
         """The variables of rewritten modules, by their number."""
@@ -188,9 +190,9 @@ class ShadowRun:
         """Types, with whether their instances are opaque, and whether the program defines them."""
         self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
         """The bases of a type, by its address, with their slots."""
-        self.behind: dict[int, tuple[Any, dict[int, Any]]] = {}
+        self.behind: dict[int, tuple[object, dict[int, object]]] = {}
         """Opaque objects, with the other opaque objects that they received."""
-        self.kept_alive: dict[int, Any] = {}
+        self.kept_alive: dict[int, object] = {}
         """Objects without a shadow that were read: keeps their addresses valid."""
         self.cells: dict[int, tuple[CellType, CellType | None]] = {}
         """Closure cells that the program accessed, with the cells of their tags."""

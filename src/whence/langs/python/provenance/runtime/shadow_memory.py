@@ -93,23 +93,23 @@ class Shadow:
             yield value, self.attributes[name]
 
 
-def shadow_of(thing: Any) -> Shadow | None:
+def shadow_of(thing: object) -> Shadow | None:
     """The shadow of an object, if it has one."""
     return RUN.shadows.get(id(thing))
 
 
-def new_shadow(thing: Any) -> Shadow:
+def new_shadow(thing: object) -> Shadow:
     """A new, empty shadow that replaces any other."""
     made = RUN.shadows[id(thing)] = Shadow(thing)
     return made
 
 
-def shadow_for(thing: Any) -> Shadow:
+def shadow_for(thing: object) -> Shadow:
     """The shadow of an object, made if it has none."""
     return RUN.shadows.get(id(thing)) or new_shadow(thing)
 
 
-def key_identity(key: Any) -> Any:
+def key_identity(key: object) -> Any:
     """What identifies a key: the key itself if comparing it runs no code of the program."""
     return key if is_plain_key(key) else (_BY_IDENTITY, id(key))
 
@@ -120,13 +120,13 @@ def is_plain_key(key: Any) -> bool:
     return kind in SCALARS or (kind is tuple and all(is_plain_key(item) for item in key))
 
 
-def has_parts(value: Any) -> bool:
+def has_parts(value: object) -> bool:
     """Whether a value can have parts."""
     return type(value) not in SCALARS
 
 
 @with_native
-def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) -> None:
+def absorb(thing: object, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
 
     So may any other opaque object that it received: a writer writes to its file.
@@ -154,7 +154,7 @@ def absorb(thing: Any, site: int, control: Control, operands: Iterable[Pair]) ->
 
 @with_native
 def part_tag(
-    site: int, control: Control, owner: Pair, step: tuple[str, Any], value: Any,
+    site: int, control: Control, owner: Pair, step: tuple[str, object], value: object,
     needs: tuple[MaybeTag, ...] = (),
 ) -> MaybeTag:  # fmt: skip
     """The tag of a part, read just now, of an object without a shadow."""
@@ -169,7 +169,7 @@ def part_tag(
 
 
 @with_native
-def shadow_sequence(thing: Any, tags: list[MaybeTag], shape: MaybeTag) -> Shadow:
+def shadow_sequence(thing: object, tags: list[MaybeTag], shape: MaybeTag) -> Shadow:
     """The shadow of a sequence whose items have these tags."""
     made = new_shadow(thing)
     made.values = sequence_items(thing)
@@ -181,7 +181,7 @@ def shadow_sequence(thing: Any, tags: list[MaybeTag], shape: MaybeTag) -> Shadow
 
 
 def shadow_mapping(
-    thing: Any, entries: Iterable[tuple[Any, Any, MaybeTag, MaybeTag]], shape: MaybeTag
+    thing: object, entries: Iterable[tuple[object, object, MaybeTag, MaybeTag]], shape: MaybeTag
 ) -> Shadow:
     """The shadow of a dict; an entry is a key, a value, and the tags of both."""
     made = new_shadow(thing)
@@ -196,7 +196,7 @@ def shadow_mapping(
     return made
 
 
-def shadow_set(thing: Any, entries: Iterable[Pair], shape: MaybeTag) -> Shadow:
+def shadow_set(thing: object, entries: Iterable[Pair], shape: MaybeTag) -> Shadow:
     """The shadow of a set."""
     made = new_shadow(thing)
     made.items, made.values = {}, {}
@@ -212,7 +212,7 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
     """The shadow of an object that existed before: all it holds are parts of the object."""
     thing, tag = owner
 
-    def part(kind: str, key: Any) -> MaybeTag:
+    def part(kind: str, key: object) -> MaybeTag:
         return Tag((PART, site, control, tag, (kind, key)))
 
     if issubclass(type(thing), SEQUENCE_TYPES):
@@ -250,7 +250,7 @@ class Candidates:
         """The tag of anything that they influenced: one for all, since they may be many."""
         self._tags_by_address: dict[int, list[MaybeTag]] | None = None
 
-    def tag(self, value: Any, *, selects: bool = False) -> MaybeTag:
+    def tag(self, value: object, *, selects: bool = False) -> MaybeTag:
         """The tag of a value: a copy of the one it is identical to, if identity is significant."""
         made = self.made
         if self._tags_by_address is None:
@@ -273,7 +273,7 @@ def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[MaybeTag]]:
     """The tags of operands and of what they hold, two levels deep, by the addresses of values."""
     tags: dict[int, list[MaybeTag]] = {}
 
-    def add(value: Any, tag: MaybeTag, depth: int, visited: set[int]) -> None:
+    def add(value: object, tag: MaybeTag, depth: int, visited: set[int]) -> None:
         tags.setdefault(id(value), []).append(tag)
         shadow = shadow_of(value) if type(value) not in SCALARS else None
         if shadow is None or not depth or id(value) in visited:
@@ -310,7 +310,7 @@ def whole_tag(shadow: Shadow) -> MaybeTag:
     return shadow.again
 
 
-def _collect(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
+def _collect(value: object, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
     if id(value) in visited:
         return
     visited.add(id(value))
@@ -331,7 +331,7 @@ def _collect(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) ->
                 _collect(part, tags, visited, depth - 1)
 
 
-def _collect_space(value: Any, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
+def _collect_space(value: object, tags: list[MaybeTag], visited: set[int], depth: int) -> None:
     """Collect the tags of an object's dictionary, if the program accessed it, or the fact that no
     attribute was set."""
     run = RUN.runs.get(id(value))
@@ -348,7 +348,7 @@ def _collect_space(value: Any, tags: list[MaybeTag], visited: set[int], depth: i
                 tags.append(Tag((WHOLE, 0, None, RUN.time, id(value))))
 
 
-def shadow_of_dict(thing: Any) -> Shadow | None:
+def shadow_of_dict(thing: object) -> Shadow | None:
     """The shadow of an instance's dictionary, if the program accessed it."""
     attributes = instance_dict(thing) if type(thing) not in SCALARS else None
     return RUN.shadows.get(id(attributes)) if attributes is not None else None
@@ -360,7 +360,7 @@ def shadow_from_candidates(
     """Make the shadow of an object that code out of sight made or changed, if it can have one."""
     site, control = candidates.site, candidates.control
 
-    def stored(value: Any) -> MaybeTag:
+    def stored(value: object) -> MaybeTag:
         source = candidates.tag(value, selects=selects)
         return Tag((STORE, site, control, source, RUN.time))
 
@@ -419,13 +419,13 @@ def matches_object(shadow: Shadow) -> bool:
     return True
 
 
-def _same(left: Iterable[Any], right: Iterable[Any]) -> bool:
+def _same(left: Iterable[object], right: Iterable[object]) -> bool:
     left, right = list(left), list(right)
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
 def synchronise(
-    thing: Any, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
+    thing: object, site: int, control: Control, operands: Iterable[Pair] = (), selects: bool = False
 ) -> None:
     """Read an object again if it no longer holds what its shadow says."""
     shadow = shadow_of(thing)

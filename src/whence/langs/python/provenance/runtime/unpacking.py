@@ -142,7 +142,7 @@ def _unpacking_error(
     return error
 
 
-def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[Any]:
+def unpack_all(site: int, control: Control, owner: Pair, steps: Steps) -> list[object]:
     """The same at every level of a pattern."""
     count, starred, below = steps
     pairs = unpack(site, control, owner, count, starred)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
 
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.run_state import RUN
@@ -48,7 +47,7 @@ def imported_variable_tag(site: int, control: Control, name: str, value: object)
     return None
 
 
-def store_global(site: int, control: Control, module: int, name: str, new_value: Pair) -> Any:
+def store_global(site: int, control: Control, module: int, name: str, new_value: Pair) -> object:
     """Note the new value of a module's variable, and return it."""
     shadow = RUN.modules.get(module)
     if shadow is None:
