@@ -24,8 +24,8 @@ from whence.langs.prolog.slice_picture import (
     SKIPPED,
     Picture,
     as_text,
+    draw_slices,
     has_graphviz,
-    pictured,
     write_svg,
 )
 from whence.langs.prolog.swipl_process import Engine, EngineProblem
@@ -201,7 +201,7 @@ def _slice(options: argparse.Namespace, execution: GoalExecution) -> int:
     if options.slice is not None:
         path = provenance.path(event, execution.part(tree, options.slice))
     flow, debug = slices_of(source, event, path)
-    picture = pictured(source, event, flow, debug or set())
+    picture = draw_slices(source, event, flow, debug or set())
     if options.slice is not None:
         print("\n".join(as_text(picture)))
     calls = len(execution.trace.calls)

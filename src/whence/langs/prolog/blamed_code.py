@@ -22,7 +22,7 @@ class BlamedCode:
     def __init__(
         self, engines: Engines, trace: TraceTree, names: dict[str, str], goal: str
     ) -> None:
-        """`names` says how to write files whose resolved names are known."""
+        """`names` maps resolved file names to the names that are shown."""
         self._engines = engines
         self._trace = trace
         self._names = names
@@ -34,12 +34,10 @@ class BlamedCode:
 
     @property
     def functions(self) -> list[Function]:
-        """The functions, by number."""
         return list(self._functions)
 
     @property
     def rules(self) -> list[Rule]:
-        """The rules, by number."""
         return list(self._rules)
 
     def numbers(self, event: PortEvent) -> tuple[int, int]:
@@ -60,7 +58,7 @@ class BlamedCode:
         return numbers
 
     def all_clauses(self, call: TracedCall) -> str:
-        """The text of a predicate from its first clause to its last, as far as there is room."""
+        """The text of a predicate from its first clause to its last, up to a number of lines."""
         predicate = call.predicate
         if predicate not in self._clauses:
             name = f"{quoted(predicate.module)}, {quoted(predicate.name)}, {predicate.arity}"

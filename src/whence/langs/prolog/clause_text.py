@@ -1,8 +1,8 @@
-"""The text of clauses, as their file has it."""
+"""The text of clauses in their file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from whence.langs.prolog.port_events import Clause
@@ -16,19 +16,17 @@ def source_of(clause: Clause) -> str:
 
 
 def source_between(file: str, first: int, last: int) -> str:
-    """The lines of a file from where one clause starts to where another one ends."""
+    """The lines of a file from the start of one clause to the end of another."""
     try:
         lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    found = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
-    return "\n".join(found[:_MOST_LINES])
+    clauses = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
+    return "\n".join(clauses[:_MOST_LINES])
 
 
-def _until_full_stop(lines: Iterable[str]) -> list[str]:
-    found = []
+def _until_full_stop(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        found.append(line)
+        yield line
         if line.split("%")[0].rstrip().endswith("."):
-            break
-    return found
+            return

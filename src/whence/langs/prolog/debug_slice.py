@@ -1,4 +1,4 @@
-"""Debug slicing of logic programs: the calls that can have to do with a wrong or missing answer.
+"""Debug slicing of logic programs: the calls that can influence a wrong or missing answer.
 
 Citation: Szilágyi, Harmath & Gyimóthy, "The debug slicing of logic programs".
 Three sets make the slice:
@@ -34,7 +34,7 @@ HEAD = 0
 
 
 class Flow(Enum):
-    """Which way data goes through an argument of a call."""
+    """The direction of data through an argument of a call."""
 
     INHERITED = "inherited"
     SYNTHESIZED = "synthesized"
@@ -42,7 +42,7 @@ class Flow(Enum):
 
 
 class Side(Enum):
-    """What a position is inside its clause: where data comes in, goes out, or both."""
+    """Whether data enters a clause at a position, leaves it there, or both."""
 
     IN = "in"
     OUT = "out"
@@ -74,8 +74,8 @@ class _PositionFlow:
 def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow:
     """The annotation of an argument (from 0).
 
-    With `before` only answers up to then count, and where there is none yet nothing is known: so a
-    failed branch is annotated by itself.
+    With `before`, only earlier answers count, and an argument without any is dual: so a failed
+    branch is annotated by itself.
     """
     if call.states[argument] == "g":
         return Flow.INHERITED
@@ -91,7 +91,7 @@ _Positions = dict[ArgumentPosition, _PositionFlow]
 
 
 class Annotated:
-    """What the skeletons of a tree have in common: the positions of heads and of goals.
+    """The positions of heads and goals, which all skeletons of a tree share.
 
     `before` is None, or the time up to which answers count.
     """
@@ -144,7 +144,7 @@ class Annotated:
         flows = tuple(annotate(call, nth, self._before) for nth in range(len(call.states)))
         if len(variables) == len(flows):
             return literal, variables, flows
-        # As `call(P, X)` is written: any of its variables may be in any argument.
+        # In `call(P, X)`, any of the variables may be in any argument.
         merged = (frozenset[int]().union(*variables),) * len(flows)
         return literal, merged, (Flow.DUAL,) * len(flows) if literal else flows
 
@@ -159,12 +159,12 @@ def _literal(clause: Clause | None, call: TracedCall) -> tuple[int, _Arguments]:
 class Skeleton:
     """The clauses along the branch of one call, glued at its calls, and how data flows in them.
 
-    The positions of a clause are put together when data is followed into it.
+    The positions of a clause are computed when data is followed into it.
     """
 
-    def __init__(self, known: Annotated, last: TracedCall, until: int | None = None) -> None:
-        """`until`: what the last call of the branch was at that time."""
-        self._known = known
+    def __init__(self, annotated: Annotated, last: TracedCall, until: int | None = None) -> None:
+        """`until` is the time at which the last call's clause is taken."""
+        self._annotated = annotated
         path = path_to(last)
         answer = answer_at(last, until)
         self._clauses = {call.mark: after.via for call, after in pairwise(path)}
@@ -176,7 +176,7 @@ class Skeleton:
                 self._goals[call.caller.mark].append(call)
         self._made: dict[int, _Positions] = {}
         self._hidden: dict[int, list[TracedCall]] = defaultdict(list)
-        """The goals of a clause that are not in its text: put together at run time, and called."""
+        """The goals of a clause that are not in its text: they were constructed at run time."""
 
     def _positions(self, mark: int) -> _Positions:
         """The positions of the clause of a call: of its head, and of its goals on the branch."""
@@ -184,12 +184,12 @@ class Skeleton:
         if made is None:
             call, clause = self._calls[mark], self._clauses[mark]
             outer = self._clauses.get(call.caller.mark) if call.caller is not None else None
-            made = dict(self._known.of_head(call, clause, outer))
+            made = dict(self._annotated.of_head(call, clause, outer))
             goals = self._goals.get(mark, ())
             paths = [goal.path for goal in goals]
             is_repeated = len(set(paths)) < len(paths)
             for goal in goals:
-                positions = self._known.of_goal(goal, clause)
+                positions = self._annotated.of_goal(goal, clause)
                 made.update(positions)
                 is_shown = positions and not (is_repeated and paths.count(goal.path) > 1)
                 if goal.states and not is_shown and call.predicate.is_user:
@@ -199,16 +199,16 @@ class Skeleton:
 
     def slice(self, *starts: ArgumentPosition) -> set[ArgumentPosition]:
         """All positions that data can have come from."""
-        seen, todo = set(starts), list(starts)
+        visited, todo = set(starts), list(starts)
         while todo:
             for before in self._before(todo.pop()):
-                if before not in seen:
-                    seen.add(before)
+                if before not in visited:
+                    visited.add(before)
                     todo.append(before)
-        return seen
+        return visited
 
     def mentioning(self, mark: int, variable: int) -> list[ArgumentPosition]:
-        """The arguments of the goals of a call's clause in which a variable stands."""
+        """The arguments of the goals of a call's clause in which a variable occurs."""
         return [
             place
             for place, position in self._positions(mark).items()
@@ -227,8 +227,8 @@ class Skeleton:
             yield from self._into_hidden(self._calls[place.mark])
 
     def _within(self, place: ArgumentPosition, here: _PositionFlow) -> Iterator[ArgumentPosition]:
-        """The positions of the same clause that data can come from: by a variable, or, where there
-        is no clause to be seen, from any argument."""
+        """The positions of the same clause that data can come from: by a shared variable, or, if
+        the clause is out of sight, from any argument."""
         is_pseudo_head = here.is_pseudo and place.literal == HEAD
         for other, there in self._positions(place.mark).items():
             if there.side is Side.OUT or other == place:
@@ -242,7 +242,7 @@ class Skeleton:
             yield from self._given_by(goal)
 
     def _into_hidden(self, call: TracedCall) -> Iterator[ArgumentPosition]:
-        """What a call can have been given that stands in no text: all that its caller had."""
+        """The positions that data of a goal without text can come from: all of its caller's."""
         if call.caller is not None:
             for other, there in self._positions(call.caller.mark).items():
                 if there.side is not Side.OUT:
@@ -252,7 +252,7 @@ class Skeleton:
                     yield from self._given_by(goal)
 
     def _given_by(self, goal: TracedCall) -> Iterator[ArgumentPosition]:
-        """What a call can have given back."""
+        """The head positions through which data can leave a call."""
         for other, there in self._positions(goal.mark).items():
             if other.literal == HEAD and there.side is not Side.IN:
                 yield other
@@ -263,19 +263,19 @@ class Skeleton:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The part of a trace that an event can have to do with: its branch, and from when to when."""
+    """The part of a trace that can influence an event: its branch and a time span."""
 
     branch: tuple[TracedCall, ...]
     start: int = 0
     end: int | None = None
 
     def holds(self, first: int, last: int) -> bool:
-        """Whether something lasted no longer than this."""
+        """Whether a time span is within this one."""
         return self.start <= first and (self.end is None or last <= self.end)
 
 
 def extent_of(event: PortEvent) -> Extent:
-    """What an answer, a failure or an exception can have to do with."""
+    """The extent of an answer, a failure or an exception."""
     call = event.call
     if event.port is Port.EXIT:
         answer = call.answers[event.number]
@@ -316,7 +316,7 @@ def data_flow(
 
 
 def _behind_library(calls: Iterable[TracedCall]) -> set[ArgumentPosition]:
-    """What predicates of the library called back, out of sight: all of it counts."""
+    """The positions of all calls that library predicates made, since their code is out of sight."""
     found: set[ArgumentPosition] = set()
     for call in calls:
         for event in call.log if not call.predicate.is_user else ():
@@ -332,8 +332,8 @@ def _behind_library(calls: Iterable[TracedCall]) -> set[ArgumentPosition]:
 def potentially_dependent(
     tree: TraceTree, extent: Extent | None = None, *, repaired: bool = True
 ) -> set[int]:
-    """PDPS as marks; `repaired` adds what made negations fail, and what `findall/3` and the like
-    called back, which is on no branch either."""
+    """PDPS as marks; `repaired` adds the calls that made negations fail, and those that `findall/3`
+    and the like made, since neither are on a branch."""
     extent = extent or _whole(tree)
     found = {each.mark for each in (*extent.branch, *failed_leaves(tree, extent))}
     if not repaired:
@@ -350,14 +350,14 @@ def into_failures(
     shared = Annotated(tree)
     found: set[int] = set()
     for leaf in failed_leaves(tree, extent or _whole(tree)):
-        known = Annotated(tree, leaf.called) if by_itself else shared
+        annotated = Annotated(tree, leaf.called) if by_itself else shared
         starts = [ArgumentPosition(leaf.mark, HEAD, nth) for nth in range(1, len(leaf.states) + 1)]
-        found |= marks(Skeleton(known, leaf).slice(*starts))
+        found |= marks(Skeleton(annotated, leaf).slice(*starts))
     return found
 
 
 def made_final(tree: TraceTree, extent: Extent | None = None) -> set[int]:
-    """S2 as marks: the branches of the cuts that were run."""
+    """S2 as marks: the branches of all cuts that ran."""
     extent = extent or _whole(tree)
     cuts = [each for each in tree.cuts if extent.holds(each.call.called, each.last.called)]
     return {each.mark for cut in cuts for each in cut.branch()}
@@ -384,6 +384,6 @@ def marks(places: Iterable[ArgumentPosition]) -> set[int]:
 
 
 def through(places: Iterable[ArgumentPosition]) -> set[int]:
-    """The calls whose clauses the places are in, be it in goals of their bodies only: what a clause
-    gives to a goal may stand in its text."""
+    """The calls whose clauses the places are in, even if only in goals of their bodies: a clause
+    may pass a term of its own text to a goal."""
     return {place.mark for place in places}

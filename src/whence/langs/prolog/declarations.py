@@ -1,12 +1,12 @@
-"""What a program declares of its predicates, as an oracle: modes and types in comments, and det.
+"""Judges calls by the declarations of their predicates: modes and types in comments, and det.
 
-`%! length(+List:list, -N:nonneg) is det.` (PlDoc) says that a call must be given a list, that what
-comes of it is no negative number, and that it has an answer. A call that fits none of its modes
-should never have been made; one that fits must keep to them. Two answers of what is declared det
-are one too many, but it is not known which; so nothing is said of them.
+`%! length(+List:list, -N:nonneg) is det.` (PlDoc) says that a call must receive a list, that its
+result is not negative, and that it has an answer. A call that matches none of its modes is
+inadmissible; one that matches must comply with it. If a det predicate has two answers, one is
+wrong, but it is unknown which; so neither is judged.
 
-Comments are read here; `:- pred` and `:- type` (of the pack type_check) are read, and terms held
-against all of it, in Prolog (`declaring.pl`).
+This module reads comments. `declaring.pl` reads `:- pred` and `:- type` (of the pack type_check)
+and checks terms.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from whence.model.verdict import Judgement, Verdict
 NAME = "declarations"
 _VERDICTS = {"wrong": Verdict.WRONG, "inadmissible": Verdict.INADMISSIBLE}
 _COMMENT = re.compile(r"^(?:%!|%%[ \t]).*(?:\n%.*)*|^/\*\*[ \t\n](?:.|\n)*?(?=\*/)", re.MULTILINE)
-"""What PlDoc reads: lines from one that starts with `%!` or `%% `, or a block."""
+"""A PlDoc comment: lines from one that starts with `%!` or `%% `, or a block."""
 _MARGIN = re.compile(r"^\s*(?:%+!?|/\*\*|\*)")
 _EITHER = re.compile(r"(?<=[\w)])\s*\|\s*(?=[a-z])")
-"""Between types; Prolog takes no | in an argument."""
+"""Between types; Prolog does not accept | in an argument."""
 _NONTERMINAL = re.compile(r"(?<=[\w)])\s*//(?=\s|\.|$)")
 
 
 class DeclarationOracle:
-    """Judges events by what is declared of their predicates."""
+    """Judges events by the declarations of their predicates."""
 
     name = NAME
 
     def __init__(self, execution: GoalExecution) -> None:
         self._execution = execution
-        self._told: set[tuple[int, str, str]] = set()
+        self._declared: set[tuple[int, str, str]] = set()
 
     def judge(self, question: Question) -> Judgement | None:
-        """Wrong, or should never have been made; None where the declarations allow it."""
+        """Wrong or inadmissible; None if the declarations allow it."""
         source = self._execution.source
         event = source.event(question.node)
         item = _item(event)
@@ -51,12 +51,12 @@ class DeclarationOracle:
             return None
         engine = source.engine_of(event.call.term)
         key = (id(engine), predicate.module, predicate.file)
-        if key not in self._told:
-            self._told.add(key)
+        if key not in self._declared:
+            self._declared.add(key)
             texts = ", ".join(f"{kind}-{quoted(text)}" for kind, text in modes_in(predicate.file))
             where = f"{quoted(predicate.module)}, {quoted(predicate.file)}"
             engine.do(f"declare({where}, [{texts}])")
-        # That there is no further answer is no failure.
+        # "No further answer" is not a failure.
         port = Port.STOPPED if event.port is Port.FAIL and event.call.answers else event.port
         request = f"declared({port.value}, {quoted(predicate.module)}, {event.call.term}, {item})"
         for _, verdict, why in engine.do(request):
@@ -65,7 +65,7 @@ class DeclarationOracle:
 
 
 def _item(event: PortEvent) -> int | None:
-    """The term that is judged besides the call's; -1 where there is none."""
+    """The term that is judged besides the call's; -1 if there is none."""
     call = event.call
     match event.port:
         case Port.EXIT:
@@ -77,25 +77,25 @@ def _item(event: PortEvent) -> int | None:
 
 
 def modes_in(file: str) -> list[tuple[str, str]]:
-    """The texts of modes in the comments of a file, each with whether it is a `dcg` or a `head`."""
+    """The modes in the comments of a file: `dcg` or `head`, and the text."""
     try:
         text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    found = []
+    modes = []
     for comment in _COMMENT.findall(text):
         for mode in _modes(comment):
             bare = _NONTERMINAL.sub("", mode)
             kind = "dcg" if bare != mode else "head"
-            found.append((kind, _EITHER.sub(" or ", bare).rstrip(". ")))
-    return found
+            modes.append((kind, _EITHER.sub(" or ", bare).rstrip(". ")))
+    return modes
 
 
 def _modes(comment: str) -> Iterator[str]:
-    """The lines of a comment up to the first empty one, those of one mode put together."""
+    """The modes in a comment: its lines up to the first empty one, those of one mode joined."""
     waiting = ""
     lines = [_MARGIN.sub("", line).strip() for line in comment.splitlines()]
-    for line in dropwhile(lambda each: not each, lines):
+    for line in dropwhile(lambda line: not line, lines):
         if not line:
             return
         waiting = f"{waiting} {line}".strip()

@@ -1,24 +1,24 @@
-"""The evaluation tree: answers, failures and exceptions as nodes, and who is blamed for each.
+"""The evaluation tree: answers, failures and exceptions as nodes, with the code that is blamed.
 
 Citation: MacLarty, Somogyi & Brown, "Divide-and-query and subterm dependency tracking in the
-Mercury declarative debugger" (2005), section 3; what is said of libraries and cuts is ours.
-- An answer's children are the last answers of the calls on its branch, and all that happened in
-  negations that succeeded and in conditions that failed (tried in vain).
-- A failure's children are all answers and failures below it. Failure says that the answers so far
-  are all there are.
-- Of a call that was stopped everything below it counts, and what it was waiting for; the tree ends
-  where the same call comes again, below which all would come again.
-- A library predicate is trusted, and what it called back is what its caller's children really are.
-  Of one that only passes control on, the branch counts; of any other, all that happened.
-- An earlier clause with a cut that it did not reach left the way free for a later one: what it
-  tried before the cut explains the later one's answer.
-- A cut, and a conditional, keep the first answer. What failed before it explains why it was the
-  first, and so does that no other answer of a call comes before the one that was kept. That is an
-  event of its own: an answer may be right, and an earlier one be missing.
+Mercury declarative debugger" (2005), section 3; the rules for libraries and cuts are ours.
+- An answer's children are the last answers of the calls on its branch, and all events in negations
+  that succeeded and in conditions that failed.
+- A failure's children are all answers and failures below it. A failure claims that there are no
+  further answers.
+- A stopped call's children are all events below it and the call that it was waiting for. The tree
+  ends where a call repeats one of its callers.
+- A library predicate is trusted, and the calls that it made count as its caller's. If it only
+  passes control on, its branch counts; otherwise all events below it.
+- A clause with a cut that it did not reach allowed a later clause to run: the events before that
+  cut explain the later clause's answer.
+- A cut or a conditional keeps the first answer. It was the first because of earlier failures, and
+  because its calls have no answer before the kept one. The latter is an event of its own (FIRST):
+  the kept answer may be right although an earlier one is missing.
 
-An event may stand in the tree more than once, below each event that it helped to explain, so trees
-may be far larger than traces. Beyond a number of nodes the rest is *implicit*, weighs as much as
-the trace was long in between, and is made when it is asked for; then the weights are right again.
+An event may occur in the tree several times, below each event that it explains, so a tree may be
+far larger than its trace. Beyond a number of nodes the rest is *implicit*: its weight is estimated
+from the length of the trace in between, and corrected when it is expanded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from whence.tree.column_tree import ColumnTree, assemble_tree
 
 MOST_NODES = 50_000
 HANDLE = "handle"
-"""The text of a term that only the process knows which has it: a stream, or the like."""
+"""The text of a term that exists in one process only: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
 _OUTCOMES = {
@@ -69,7 +69,8 @@ _CALLS_ONE = {"call", "once", "catch", "apply", "setup_call_cleanup", "call_clea
 
 
 def children_of(event: PortEvent) -> list[PortEvent]:
-    """What explains an event: if all of it is right, a wrong event is its own code's fault."""
+    """The events that explain an event: if all are right and it is wrong, its own code is at
+    fault."""
     call = event.call
     if event.port is Port.FAIL:
         return in_vain(call.log)
@@ -86,12 +87,12 @@ def children_of(event: PortEvent) -> list[PortEvent]:
     if call.predicate.is_user:
         return list(on_branch)
     log = call.log[: call.answers[event.number].logged] if is_answer else call.log
-    found = list(on_branch) if _passes_control_on(call, log) else completed(log)
-    return found + _firsts(found) if call.predicate.name in _KEEP_ONE else found
+    events = list(on_branch) if _passes_control_on(call, log) else completed(log)
+    return events + _firsts(events) if call.predicate.name in _KEEP_ONE else events
 
 
 def _before(event: PortEvent) -> list[PortEvent]:
-    """All that happened before an answer, and that what it was made of came first."""
+    """All events before an answer, and the FIRST events of its children."""
     answer = event.call.answers[event.number]
     return list(
         dict.fromkeys([*in_vain(event.call.log[: answer.logged]), *_firsts(answer.children)])
@@ -99,55 +100,54 @@ def _before(event: PortEvent) -> list[PortEvent]:
 
 
 def tells_all_before(event: PortEvent) -> bool:
-    """Whether nothing happened before an answer but what is below it in the tree."""
-    seen = {event}
+    """Whether all events before an answer are below it in the tree."""
+    visited = {event}
     waiting = [event]
     while waiting:
-        each = waiting.pop()
-        below = set(children_of(each))
-        if each.port is Port.EXIT:
-            before = each.call.log[: each.call.answers[each.number].logged]
+        event = waiting.pop()
+        below = set(children_of(event))
+        if event.port is Port.EXIT:
+            before = event.call.log[: event.call.answers[event.number].logged]
             if not below.issuperset(in_vain(before)):
                 return False
-        waiting += below - seen
-        seen |= below
+        waiting += below - visited
+        visited |= below
     return True
 
 
 def _firsts(events: Iterable[PortEvent]) -> list[PortEvent]:
     return [
-        PortEvent(Port.FIRST, each.call, each.number)
-        for each in events
-        if each.port is Port.EXIT and first_of(each.call)
+        PortEvent(Port.FIRST, event.call, event.number)
+        for event in events
+        if event.port is Port.EXIT and first_of(event.call)
     ]
 
 
 def _passes_control_on(call: TracedCall, log: Sequence[LogEntry]) -> bool:
-    """Whether a library predicate's answer is no more than the answers of what it called.
+    """Whether a library predicate's answer consists of the answers of the calls that it made.
 
-    A goal that is given to `call/1` may hold negations and conditions, of which nothing is known;
-    where it made more than one call, all that happened counts.
+    The argument of `call/1` may contain negations and conditions, which are out of sight; so if it
+    made more than one call, all events count.
     """
     if call.predicate.name in _CALLS_EACH:
         return True
-    events = [each for each in log if isinstance(each, PortEvent)]
-    is_one = len({each.call.mark for each in events}) == 1
-    has_caught = call.raised is None and any(each.port is Port.RAISE for each in events)
+    events = [entry for entry in log if isinstance(entry, PortEvent)]
+    is_one = len({event.call.mark for event in events}) == 1
+    has_caught = call.raised is None and any(event.port is Port.RAISE for event in events)
     return call.predicate.name in _CALLS_ONE and is_one and not has_caught
 
 
 def events_between(event: PortEvent) -> int:
-    """About how long the trace is between a call and the event."""
+    """About the length of the trace between a call and its event."""
     call = event.call
     if event.port in (Port.EXIT, Port.FIRST):
         return call.answers[event.number].time - call.called
-    return (
-        call.failed if event.port is Port.FAIL and call.failed else call.last_time
-    ) - call.called
+    end = call.failed if event.port is Port.FAIL and call.failed else call.last_time
+    return end - call.called
 
 
 def _weight(event: PortEvent) -> int:
-    """About how many events lie below one that is not looked into yet."""
+    """The estimated number of nodes at and below an implicit event."""
     if event.call.is_skipped:
         return 1 + event.call.effort
     return 1 + events_between(event) // _EVENTS_A_NODE
@@ -162,15 +162,15 @@ class EvaluationTree:
         trace: TraceTree,
         names: dict[str, str],
         goal: str,
-        reruns: SkippedCalls | None = None,
+        skipped: SkippedCalls | None = None,
     ) -> None:
-        """`names` says how files are written whose resolved names are known.
+        """`names` maps resolved file names to the names that are shown.
 
-        With `reruns` calls that were skipped can be looked into.
+        With `skipped`, calls that were skipped can be expanded.
         """
         self._engines = engines
         self.trace = trace
-        self._reruns = reruns
+        self._skipped = skipped
         self.terms = KeptTerms(engines)
         self._code = BlamedCode(engines, trace, names, goal)
         self._nodes: list[PortEvent] = []
@@ -180,7 +180,7 @@ class EvaluationTree:
         self._digests: dict[int, tuple[str, int]] = {}
 
     def tree(self, root: PortEvent, most: int = MOST_NODES) -> ColumnTree:
-        """The tree below an event, as far as it has at most about so many nodes."""
+        """The tree below an event; beyond about `most` nodes the rest is implicit."""
         return self._built(root, self._id(-1, 0, root), most=most)
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
@@ -204,40 +204,40 @@ class EvaluationTree:
         """More levels below an implicit event."""
         event = self._nodes[detail]
         if event.call.is_skipped:
-            if self._reruns is None:
+            if self._skipped is None:
                 raise CannotExpand("the calls below this one were not recorded")
-            event = self._nodes[detail] = self._reruns.reopened(event, self.digests)
+            event = self._nodes[detail] = self._skipped.reopen(event, self.digests)
         return self._built(event, detail + 1, levels=levels)
 
     def event(self, node: int) -> PortEvent:
-        """The event that a node of the tree, known by its id, stands for."""
+        """The event of a node, by the node's id."""
         return self._nodes[node - 1]
 
     def trace_of(self, call: TracedCall) -> TraceTree:
-        """The trace that a call is in: that of the run, or of looking into a skipped call."""
-        return self.trace if self._reruns is None else self._reruns.trace_of(call)
+        """The trace that holds a call: that of the run, or of a re-run of a skipped call."""
+        return self.trace if self._skipped is None else self._skipped.trace_of(call)
 
     def outside(self, call: TracedCall, *, any_below: bool = False) -> PortEvent | None:
-        """The event in another trace that a call was run again for (`Reruns.outside`)."""
-        return None if self._reruns is None else self._reruns.outside(call, any_below=any_below)
+        """The event in another trace for which a call was run again (`SkippedCalls.outside`)."""
+        return None if self._skipped is None else self._skipped.outside(call, any_below=any_below)
 
     def ran_for(self, call: TracedCall) -> int:
-        """How many events were told after a call was made, to the end of the run."""
+        """The number of events from a call to the end of the run."""
         return self.trace_of(call).length - call.called
 
     def child(self, node: int, event: PortEvent) -> int | None:
-        """The id of the node that stands for an event below another node."""
-        for nth, each in enumerate(children_of(self.event(node))):
-            if each == event:
+        """The id of a node's child that stands for an event."""
+        for nth, child in enumerate(children_of(self.event(node))):
+            if child == event:
                 return self._ids.get((node, nth))
         return None
 
     # --- arguments -------------------------------------------------------------------------------
 
     def arguments(self, event: PortEvent) -> tuple[Binding, ...]:
-        """The arguments as the event left them; of a goal that is not one call, its variables.
+        """The arguments at the event; of a goal that is not one call, its variables.
 
-        What an argument lacked when it was called may have come of the call.
+        A part that was unbound at the call may have been bound by it.
         """
         call = event.call
         if call.predicate.name == GOAL:
@@ -252,34 +252,34 @@ class EvaluationTree:
         )
 
     def part_of_goal(self, event: PortEvent, text: str) -> str:
-        """A part of the goal by its arguments, where it was named by a variable of it."""
+        """A part of the goal in terms of its arguments; `text` may name a variable instead."""
         name, _ = parse_path(text)
-        place = self.trace.run.names.get(name, ((),))[0]
-        if event.call.predicate.name == GOAL or not place:
+        path = self.trace.run.names.get(name, ((),))[0]
+        if event.call.predicate.name == GOAL or not path:
             return text
-        _, value = self.argument(event, place[0] - 1)
-        return f"arg{place[0]}{''.join(steps_of(value, place[1:]))}{text.strip()[len(name) :]}"
+        _, value = self.argument(event, path[0] - 1)
+        return f"arg{path[0]}{''.join(steps_of(value, path[1:]))}{text.strip()[len(name) :]}"
 
     def argument(self, event: PortEvent, position: int) -> tuple[tuple[int, ...], Value]:
-        """An argument (from 0): its path in the call's, and its value."""
+        """An argument (from 0): its path in the call's term, and its value."""
         if event.call.predicate.name != GOAL:
             return (position + 1,), self.terms.arguments(_term(event))[position]
         path = list(self.trace.run.names.values())[position][0]
         return (1, *path), self.terms.part(_term(event), path)
 
     def variable(self, event: PortEvent, path: tuple[int, ...]) -> int | None:
-        """Which variable of the goal's clause a part is of, where the goal is not one call."""
+        """The variable of the goal's clause that a part belongs to, if the goal is not one call."""
         clause = event.call.tried[-1] if event.call.tried else None
         if event.call.predicate.name != GOAL or clause is None:
             return None
         places = self.terms.places(clause)
-        found = None if places is None else places.text_at((), path)
-        return None if found is None else found[0]
+        alias = None if places is None else places.text_at((), path)
+        return None if alias is None else alias[0]
 
     # --- texts -----------------------------------------------------------------------------------
 
     def equation(self, event: PortEvent) -> str:
-        """What is judged, in Prolog's notation."""
+        """The equation that is judged, in Prolog's notation."""
         call = event.call
         if event.port is Port.EXIT:
             return self.texts([call.answers[event.number].term])[0]
@@ -293,25 +293,26 @@ class EvaluationTree:
                 return f"{goal} did not end"
             return f"{goal} did not end: it came to {self.texts([waiting.term])[0]} again"
         if event.port is Port.FIRST:
-            *earlier, kept = self.texts([each.term for each in call.answers[: event.number + 1]])
+            answers = call.answers[: event.number + 1]
+            *earlier, kept = self.texts([answer.term for answer in answers])
             but = f", but {'; '.join(dict.fromkeys(earlier[:_ANSWERS_SHOWN]))}" if earlier else ""
             return f"{goal} has no answer before {kept}{but}"
         if not call.answers:
             return f"{goal} has no answer"
-        terms = [each.term for each in call.answers]
+        terms = [answer.term for answer in call.answers]
         shown = "; ".join(dict.fromkeys(self.texts(terms[:_ANSWERS_SHOWN])))
         more = f"; … {len(terms) - _ANSWERS_SHOWN} more" if len(terms) > _ANSWERS_SHOWN else ""
         return f"{goal} has no answer but {shown}{more}"
 
     def texts(self, terms: Sequence[int]) -> list[str]:
-        """The texts of terms, from Prolog where they are not known yet."""
-        missing = [each for each in terms if each not in self._texts]
+        """The texts of terms; cached."""
+        missing = [term for term in terms if term not in self._texts]
         for _, number, text in self._engines.numbered("terms", missing):
             self._texts[int(number)] = plain(text)
-        return [self._texts[each] for each in terms]
+        return [self._texts[term] for term in terms]
 
     def error(self, term: int) -> str:
-        """The text of an error, without where it was raised."""
+        """The text of an error, without the place where it was raised."""
         if term not in self._errors:
             [[_, _, text]] = self._engines.of(term).do(f"error({term})")
             self._errors[term] = plain(text)
@@ -319,30 +320,29 @@ class EvaluationTree:
 
     def items(self, terms: Sequence[int]) -> list[str]:
         """Terms as texts that another process reads as the same terms, constraints included."""
-        found = {
+        texts = {
             int(number): plain(text)
             for _, number, text in self._engines.numbered("items", sorted(set(terms)))
         }
-        return [found[each] for each in terms]
+        return [texts[term] for term in terms]
 
     def engine_of(self, term: int) -> Engine:
-        """The process that has a term."""
+        """The process that holds a term."""
         return self._engines.of(term)
 
     def judged(self, event: PortEvent) -> list[str] | None:
-        """The items of the call and of what is judged of it; None where another process could not
-        have them."""
+        """The items of an event's `judged_terms`; None if one exists in this process only."""
         texts = self.items(judged_terms(event))
         return None if HANDLE in texts else texts
 
     # --- rows ------------------------------------------------------------------------------------
 
     def _id(self, parent: int, nth: int, event: PortEvent) -> int:
-        """The id of an event at a place of the tree, the same whenever it is asked for."""
-        found = self._ids.setdefault((parent, nth), len(self._nodes) + 1)
-        if found > len(self._nodes):
+        """The id of an event as a node's nth child; the same for every request."""
+        node = self._ids.setdefault((parent, nth), len(self._nodes) + 1)
+        if node > len(self._nodes):
             self._nodes.append(event)
-        return found
+        return node
 
     def _built(
         self, root: PortEvent, node: int, *, levels: int | None = None, most: int | None = None
@@ -363,7 +363,7 @@ class EvaluationTree:
                     (child, self._id(node, nth, child), node, depth + 1)
                     for nth, child in enumerate(children)
                 )
-        self._judged(rows, events)
+        self._add_digests(rows, events)
         return assemble_tree(link(rows), self._code.functions, self._code.rules, self)
 
     def _row(self, rows: Rows, event: PortEvent, node: int, parent: int, implicit: bool) -> None:
@@ -378,9 +378,9 @@ class EvaluationTree:
         rows.details.append(node - 1)
 
     def digests(self, terms: Sequence[int]) -> list[str]:
-        """What is equal for terms that are variants of each other."""
+        """Digests that are equal for terms that are variants of each other."""
         self._fetch_digests(set(terms))
-        return [self._digests[each][0] for each in terms]
+        return [self._digests[term][0] for term in terms]
 
     def _fetch_digests(self, terms: set[int]) -> None:
         for _, number, sha, length in self._engines.numbered(
@@ -388,23 +388,23 @@ class EvaluationTree:
         ):
             self._digests[int(number)] = sha, int(length)
 
-    def _judged(self, rows: Rows, events: Sequence[PortEvent]) -> None:
-        """Equal questions have equal digests: they are about variants of the same terms."""
+    def _add_digests(self, rows: Rows, events: Sequence[PortEvent]) -> None:
+        """Questions about variants of the same terms are equal, so their digests are equal."""
         self._fetch_digests({term for event in events for term in _terms(event)})
         for event in events:
-            known = [self._digests[term] for term in _terms(event)]
-            words = [event.port.value, event.call.predicate.module, *(each[0] for each in known)]
-            digest = hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest()
+            digests = [self._digests[term] for term in _terms(event)]
+            key = [event.port.value, event.call.predicate.module, *(sha for sha, _ in digests)]
+            digest = hashlib.blake2b(" ".join(key).encode(), digest_size=8).digest()
             rows.equations.append(int.from_bytes(digest, "little", signed=True))
-            rows.efforts.append(min(sum(each[1] for each in known), 2**31 - 1))
+            rows.efforts.append(min(sum(length for _, length in digests), 2**31 - 1))
 
 
 def _term(event: PortEvent) -> int:
-    """The term that an event leaves: an answer, or the call that it was."""
+    """The term at an event: the answer, or else the call."""
     return event.call.answers[event.number].term if event.port is Port.EXIT else event.call.term
 
 
 def _terms(event: PortEvent) -> list[int]:
-    """What a question is about; an answer is one by itself, whoever asked for it."""
+    """The terms that a question is about. Equal answers to different calls are one question."""
     terms = judged_terms(event)
     return terms[1:] if event.port is Port.EXIT else terms

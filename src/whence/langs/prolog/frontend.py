@@ -46,7 +46,7 @@ class PrologFrontend:
     name: str = "prolog"
 
     def recognizes(self, start: bytes) -> bool:
-        """No file by itself: a goal has to be named with it."""
+        """Never: a Prolog file needs a goal as well."""
         return False
 
     def open(self, path: Path, progress: Progress | None = None) -> Opened:
@@ -61,7 +61,7 @@ def opened_goal(
     tests: Tests | None = None,
     reference: ReferenceProgram | None = None,
 ) -> Opened:
-    """All that can be done with a tree of a goal that was run."""
+    """A tree of a goal that was run, with its provenance and oracles."""
     oracles: list[Oracle] = [DeclarationOracle(execution)]
     if tests is not None:
         oracles.append(TestOracle(tests, execution))
@@ -83,12 +83,12 @@ class PrologOracles:
     oracles: Sequence[Oracle]
 
     def gather(self, reference: str | None) -> OracleSet:
-        """All of them."""
+        """All of them; `reference` is ignored."""
         return OracleSet(self.oracles)
 
 
 def identify_in(source: EvaluationTree, project: Path) -> Identify:
-    """How the events of a tree are known in every run."""
+    """The function that gives the stable equations of a tree's events."""
     equations = StableEquations(source, project)
 
     def identify(node: int, call: Call) -> StableEquation | str:

@@ -42,8 +42,8 @@ _LIMITS: dict[str, Callable[[RunLimits], str]] = {
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """Turns the garbage collector off: a trace is many lasting objects, and a third of the time
-    would go into looking for cycles among them."""
+    """Turns the garbage collector off: a trace is many long-lived objects, and the search for
+    cycles among them would take a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -55,7 +55,7 @@ def without_collector() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
-    """Ends a program that does not reach the next call, where it would stop by itself."""
+    """Kills a program that does not reach the next call, at which the tracer would stop it."""
     if not seconds:
         yield
         return
@@ -65,14 +65,14 @@ def _stoppable(engine: Engine, goal: str, seconds: float) -> Iterator[None]:
     except TookTooLong:
         raise WhenceError(
             f"{goal}: it could not be stopped after {seconds:g} s, as a single call in it takes "
-            "longer; all that was recorded is lost"
+            "longer; the recording is lost"
         ) from None
 
 
 class GoalExecution:
-    """A goal that was run. The engine has to stay open as long as its trees are looked at.
+    """A goal that was run. The engine has to stay open as long as its trees are used.
 
-    `goal` is its text, `source` that of the last tree that was asked for.
+    `goal` is its text; `source` belongs to the tree that was built last.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class GoalExecution:
         limits: RunLimits = LIMITS,
         preparation: Preparation | None = None,
     ) -> None:
-        """With a `preparation` the goal is the one that it makes."""
+        """With a `preparation`, its goal replaces `goal`."""
         engine.load(file)
         self._engine = engine
         self._engines = Engines(engine)
@@ -106,7 +106,7 @@ class GoalExecution:
 
     @property
     def answers(self) -> list[str]:
-        """The answers, as a toplevel shows them."""
+        """The answers as the Prolog prompt shows them."""
         return self.run.answers
 
     @property
@@ -128,12 +128,12 @@ class GoalExecution:
         """The tree of an answer (from 1) that should not be there."""
         count = len(self.trace.root.answers)
         if not 1 <= number <= count:
-            known = "it has none" if not count else f"its answers are 1 to {count}"
-            raise UsageError(f"the goal has no answer {number}; {known}")
+            answers = "it has none" if not count else f"its answers are 1 to {count}"
+            raise UsageError(f"the goal has no answer {number}; {answers}")
         return self._tree(PortEvent(Port.EXIT, self.trace.root, number - 1))
 
     def missing(self) -> ColumnTree:
-        """The tree of the failure that ended the goal, so that an answer is missing."""
+        """The tree of the failure that ended the goal: an answer is missing."""
         if not self.has_all_answers:
             why = "there are more answers than were asked for; --solutions N asks for more"
             if self.run.raised is not None:
@@ -144,9 +144,9 @@ class GoalExecution:
         return self._tree(PortEvent(Port.FAIL, self.trace.root))
 
     def missing_answer(self, text: str) -> ColumnTree | None:
-        """The tree of why an answer is missing: its failure, when it is asked for alone.
+        """The tree of a missing answer: the failure of the goal when it is asked for this answer.
 
-        None where it is found then, so that only the whole goal shows what is wrong.
+        None if the answer is found then, so only the whole goal shows the fault.
         """
         request = f"instance({quoted(self._goal)}, {quoted(text)})"
         goal = plain(self._engine.do(request)[0][1])
@@ -160,7 +160,7 @@ class GoalExecution:
         return self.source.tree(PortEvent(Port.FAIL, trace.root))
 
     def missed(self, text: str, note: Callable[[str], None]) -> ColumnTree:
-        """The tree of a missing answer (or of any), asked for alone where that fails as well."""
+        """The tree of a missing answer; of the whole goal if `text` is empty or is found alone."""
         tree = self.missing_answer(text) if text else None
         if tree is None and text:
             note(f"Asked for alone, {text} is found; so the whole goal is looked at.")
@@ -172,14 +172,14 @@ class GoalExecution:
             raise UsageError("the goal raised nothing")
         root = self.trace.root
         if root.raised is None and root.failed is not None:
-            # Of a predicate that is declared det the failure is told, then who called it raises.
+            # A predicate that is declared det failed, so Prolog raised an error in its caller.
             return self._tree(PortEvent(Port.FAIL, root))
         if root.raised is None:
             raise WhenceError("the exception was raised outside of what was recorded")
         return self._tree(PortEvent(Port.RAISE, self.trace.root))
 
     def provenance(self, tree: ColumnTree) -> PrologProvenance:
-        """Where the terms of the last tree that was asked for came from."""
+        """The provenance of the terms of the tree that was built last."""
         return PrologProvenance(self.source, tree)
 
     def close(self) -> None:
@@ -211,35 +211,35 @@ class GoalExecution:
 
     def _new_source(self, trace: TraceTree, goal: str) -> EvaluationTree:
         program = Program(self._file, goal, self._solutions, self._limits, self._preparation)
-        reruns = SkippedCalls(self._engines, program, trace) if self._limits.skip_below else None
+        skipped = SkippedCalls(self._engines, program, trace) if self._limits.skip_below else None
         shown = self.goal if goal == self._goal else goal
-        return EvaluationTree(self._engines, trace, self._names, shown, reruns)
+        return EvaluationTree(self._engines, trace, self._names, shown, skipped)
 
     def part(self, tree: ColumnTree, text: str) -> MarkedPart:
-        """A part of the goal, of an argument (`2[1]`) or a variable (`X[1]`) of it."""
+        """A part of the goal, named by an argument (`2[1]`) or a variable (`X[1]`)."""
         event = self.source.event(tree.id(0))
         return find_mark(tree.call(0), self.source.part_of_goal(event, text), input_side=False)
 
     def _tree(self, root: PortEvent) -> ColumnTree:
-        """Each tree has a source of its own, which numbers its nodes."""
+        """Each tree has its own source, which numbers its nodes."""
         self.source = self._new_source(self.trace, self._goal)
         return self.source.tree(root)
 
 
 def mark_repeats(trace: TraceTree, source: EvaluationTree) -> None:
-    """Find the call that a stopped run came to again, below one with the same arguments.
+    """Find a call in a stopped run that repeats one of its callers with the same arguments.
 
-    Only the beginning and the end of a long way down are looked at: a cycle shows in either.
+    Only the first and the last calls of a deep recursion are compared: a cycle shows in either.
     """
     chain = [trace.root]
     while (inner := stopped_in(chain[-1])) is not None:
         chain.append(inner)
     for part in (chain[:_LOOKED_AT], chain[_LOOKED_AT:][-_LOOKED_AT:]):
-        users = [each for each in part if each.predicate.is_user]
-        digests = source.digests([each.term for each in users])
-        seen: dict[tuple[Predicate, str], TracedCall] = {}
-        for call, digest in zip(users, digests, strict=True):
-            earlier = seen.setdefault((call.predicate, digest), call)
+        calls = [call for call in part if call.predicate.is_user]
+        digests = source.digests([call.term for call in calls])
+        callers: dict[tuple[Predicate, str], TracedCall] = {}
+        for call, digest in zip(calls, digests, strict=True):
+            earlier = callers.setdefault((call.predicate, digest), call)
             if earlier is not call:
                 call.repeats = earlier
                 return

@@ -1,7 +1,7 @@
-"""What can be asked about the terms and clauses that Prolog keeps: parts, variables, values.
+"""Requests about the terms and clauses that Prolog keeps: parts, variables, values.
 
-A part is a *path* of argument numbers, as `arg/3` counts them, the goal's own argument first. A
-person counts the items of a list instead; `steps` of a `Value` are turned into paths here.
+A part is a *path* of argument numbers, as `arg/3` counts them, starting with the argument of the
+goal. Users count the items of a list instead; this module turns `steps` of a `Value` into paths.
 """
 
 from __future__ import annotations
@@ -9,121 +9,136 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TypedDict
 
 from whence.langs.prolog.swipl_process import Engines, plain
 from whence.model.value import TEXT_PART, Kind, Steps, Value, atom
 
 Path = tuple[int, ...]
 TAIL = "[|]"
-"""The step to what a partial list ends with."""
+"""The step to the tail of a partial list."""
 _HEAD, _REST = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a term has at a path: something, or a variable there or on the way."""
+    """The state of a term at a path: bound, or a variable there or on the way."""
 
     is_bound: bool
     depth: int = 0
-    """How far along the path the variable stands."""
-    places: tuple[Path, ...] = ()
-    """Where in the same term the variable stands."""
+    """The number of steps along the path to the variable."""
+    occurrences: tuple[Path, ...] = ()
+    """The paths of the variable in the same term."""
     functor: str = ""
     arity: int = 0
-    """What is there, if it can be a goal."""
+    """The functor at the path, if it can be a goal."""
 
     def same(self, path: Path) -> list[Path]:
-        """All paths in the term that lead to what the path leads to, once that is bound."""
-        return [(*place, *path[self.depth :]) for place in self.places]
+        """All paths in the term that will lead to the same part, once it is bound."""
+        return [(*occurrence, *path[self.depth :]) for occurrence in self.occurrences]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where a clause's variables stand; () is its head, else the path of a goal of its body."""
+class ClauseVariables:
+    """Where the variables of a clause occur: in its head, the goal (), or in goals of its body."""
 
-    known: tuple[tuple[int, Path, Path], ...]
+    occurrences: tuple[tuple[int, Path, Path], ...]
+    """The variable, the goal, the path in the goal."""
     goals: dict[Path, tuple[str, int]]
-    """The predicate that each goal names, by the goal's path."""
+    """The name and arity of each goal, by its path."""
 
     def text_at(self, goal: Path, path: Path) -> tuple[int, Path] | None:
-        """The variable that stands on the way to a part, and the rest of the way; None if the
-        clause's text itself has something there."""
-        for variable, where, place in self.known:
-            if where == goal and path[: len(place)] == place:
-                return variable, path[len(place) :]
+        """The variable on the way to a part and the rest of the path; None if the clause's text
+        has a term there."""
+        for variable, in_goal, occurrence in self.occurrences:
+            if in_goal == goal and path[: len(occurrence)] == occurrence:
+                return variable, path[len(occurrence) :]
         return None
 
     def of(self, variable: int, goal: Path) -> list[Path]:
-        """Where a variable stands in the head or a goal."""
-        return [place for each, where, place in self.known if (each, where) == (variable, goal)]
+        """The paths of a variable in the head or a goal."""
+        return [path for *key, path in self.occurrences if key == [variable, goal]]
 
 
 class KeptTerms:
-    """Asks Prolog, and remembers what it said."""
+    """Asks Prolog and caches the replies."""
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
         self._slots: dict[tuple[int, Path], Slot | None] = {}
-        self._places: dict[int, Places | None] = {}
+        self._places: dict[int, ClauseVariables | None] = {}
         self._values: dict[tuple[int, Path | None], tuple[Value, ...]] = {}
 
     def slot(self, term: int, path: Path) -> Slot | None:
-        """What a term has at a path; None if the path leads nowhere."""
+        """The state of a term at a path; None if there is no such path."""
         if (term, path) not in self._slots:
             request = f"slot({term}, {_shortened(path)})"
-            [[_, how, depth, places, name, arity]] = self._engines.of(term).do(request)
-            found = tuple(tuple(each) for each in json.loads(places))
-            slot = Slot(how == "bound", int(depth), found, plain(name), int(arity))
-            self._slots[term, path] = None if how == "gone" else slot
+            [[_, state, depth, paths, name, arity]] = self._engines.of(term).do(request)
+            occurrences = tuple(tuple(occurrence) for occurrence in json.loads(paths))
+            slot = Slot(state == "bound", int(depth), occurrences, plain(name), int(arity))
+            self._slots[term, path] = None if state == "gone" else slot
         return self._slots[term, path]
 
-    def places(self, clause: int) -> Places | None:
-        """Where the variables of a clause stand; None if it is there no more."""
+    def places(self, clause: int) -> ClauseVariables | None:
+        """Where the variables of a clause occur; None if the clause was erased."""
         if clause not in self._places:
-            [[_, told, goals]] = self._engines.of(clause).do(f"places({clause})")
-            is_gone = told == "gone"
-            self._places[clause] = None if is_gone else _places(told, plain(goals))
+            [[_, occurrences, goals]] = self._engines.of(clause).do(f"places({clause})")
+            is_gone = occurrences == "gone"
+            self._places[clause] = None if is_gone else _variables(occurrences, plain(goals))
         return self._places[clause]
 
     def arguments(self, term: int) -> tuple[Value, ...]:
         """The arguments of a goal as values; large ones are cut."""
-        return self._told(term, None)
+        return self._fetch(term, None)
 
     def part(self, term: int, path: Path) -> Value:
         """One part of a term as a value."""
-        return self._told(term, path)[0]
+        return self._fetch(term, path)[0]
 
-    def _told(self, term: int, path: Path | None) -> tuple[Value, ...]:
+    def _fetch(self, term: int, path: Path | None) -> tuple[Value, ...]:
         if (term, path) not in self._values:
             which = "all" if path is None else _shortened(path)
-            [[_, told]] = self._engines.of(term).do(f"values({term}, {which})")
-            self._values[term, path] = tuple(_value(each) for each in json.loads(plain(told)))
+            [[_, text]] = self._engines.of(term).do(f"values({term}, {which})")
+            self._values[term, path] = tuple(_value(item) for item in json.loads(plain(text)))
         return self._values[term, path]
 
 
 def _shortened(path: Path) -> str:
-    """A path as Prolog reads it: which argument, how often in a row."""
+    """A path as Prolog reads it, run-length encoded."""
     return f"[{','.join(f'{nth}-{len(list(same))}' for nth, same in groupby(path))}]"
 
 
-def _places(told: str, goals: str) -> Places:
-    return Places(
-        tuple((variable, tuple(goal), tuple(path)) for variable, goal, path in json.loads(told)),
+def _variables(occurrences: str, goals: str) -> ClauseVariables:
+    triples = json.loads(occurrences)
+    return ClauseVariables(
+        tuple((variable, tuple(goal), tuple(path)) for variable, goal, path in triples),
         {tuple(path): (name, arity) for path, name, arity in json.loads(goals)},
     )
 
 
-def _value(told: Any) -> Value:
-    if isinstance(told, str):
-        return atom(told)
-    if "functor" in told:
-        parts = tuple((f"[{n}]", _value(each)) for n, each in enumerate(told["arguments"], 1))
-        return Value(Kind.TERM, told["functor"], parts)
-    parts = tuple((f"[{n}]", _value(each)) for n, each in enumerate(told["items"], 1))
-    if "tail" in told and not told["omitted"]:
-        parts += ((TAIL, _value(told["tail"])),)
-    return Value(Kind.LIST, "", parts, told["omitted"])
+class _Compound(TypedDict, total=False):
+    """A compound term (functor, arguments) or a list (items, omitted, perhaps tail) in JSON."""
+
+    functor: str
+    arguments: list[_Compound | str]
+    items: list[_Compound | str]
+    omitted: int
+    tail: _Compound | str
+
+
+def _value(item: _Compound | str) -> Value:
+    if isinstance(item, str):
+        return atom(item)
+    if "functor" in item:
+        return Value(Kind.TERM, item["functor"], _numbered(item["arguments"]))
+    parts = _numbered(item["items"])
+    if "tail" in item and not item["omitted"]:
+        parts += ((TAIL, _value(item["tail"])),)
+    return Value(Kind.LIST, "", parts, item["omitted"])
+
+
+def _numbered(items: list[_Compound | str]) -> tuple[tuple[str, Value], ...]:
+    return tuple((f"[{n}]", _value(item)) for n, item in enumerate(items, 1))
 
 
 def path_of(value: Value, steps: Steps) -> Path:
@@ -131,7 +146,7 @@ def path_of(value: Value, steps: Steps) -> Path:
     path: list[int] = []
     for step in steps:
         if TEXT_PART.fullmatch(step):
-            break  # letters of a text came with the text
+            break  # the characters of a text have the origin of the text
         if value.kind is not Kind.LIST:
             path.append(int(step[1:-1]))
         elif step == TAIL:
@@ -143,7 +158,7 @@ def path_of(value: Value, steps: Steps) -> Path:
 
 
 def steps_of(value: Value, path: Path) -> Steps:
-    """The steps from a value along a path, as far as they lead to parts of it."""
+    """The steps from a value along a path, as far as the value has such parts."""
     steps: list[str] = []
     while path:
         if value.kind is Kind.LIST:

@@ -1,8 +1,8 @@
-"""plunit tests of a program: what those that pass know, and what is wrong where one fails.
+"""The plunit tests of a program: passing tests judge calls, a failing test gives the symptom.
 
-The tests are run in a process of their own, once, when the first question comes (`testing.pl`). A
-passing test answers a question only if it made the very same call in its own body and its text
-fixes what came of it; whatever ran below that is not known, since two faults may cancel out.
+The tests run once, in a process of their own, at the first question (`testing.pl`). A passing test
+answers a question only if its own body made the same call and its text fixes the outcome. It says
+nothing about the calls below, since two faults may cancel out.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _PASSED, _LEFT_OUT = "passed", "left_out"
 class Test:
     """A test, or one instance of it, and how it ended.
 
-    `ended` is `passed`, `left_out`, or what is wrong: an answer (the `number`-th) is `wrong`, one
-    is `missing`, it `raised`, was `endless`, or gave all in another `order`.
+    `ended` is `passed`, `left_out`, or the failure: an answer (the `number`-th) is `wrong`, one is
+    `missing`, it `raised`, was `endless`, or gave its answers in another `order`.
     """
 
     __test__ = False
@@ -63,7 +63,7 @@ class Test:
 
 
 class Tests:
-    """The tests of a program: those that it has itself, and those in files."""
+    """The tests of a program: those in its own file, and those in other files."""
 
     __test__ = False
 
@@ -76,10 +76,10 @@ class Tests:
         self.process = SideProcess(self._load, seconds)
         self._results: list[Test] | None = None
         self.problem = ""
-        """Why nothing is known of them."""
+        """Why they could not be run."""
 
     def results(self) -> list[Test]:
-        """How each ended; they are run when this is first asked for."""
+        """All tests with how they ended; the first call runs them."""
         if self._results is None:
             self._results = []
             try:
@@ -89,7 +89,7 @@ class Tests:
         return self._results
 
     def shows(self, request: str) -> str | None:
-        """Which passing test shows an event; None if there is none."""
+        """The passing test that shows an event to be right; None if there is none."""
         if not self.results():
             return None
         try:
@@ -100,23 +100,23 @@ class Tests:
         return plain(lines[0][1]) if lines else None
 
     def failing(self, wanted: str) -> Test:
-        """The first test that fails of those that are meant: `unit:name`, a unit, or a name."""
-        meant = [each for each in self.results() if _is_meant(each, wanted)]
+        """The first failing test that is `wanted`: `unit:name`, a unit, or a name."""
+        matching = [test for test in self.results() if _matches(test, wanted)]
         if self.problem:
             raise WhenceError(f"the tests could not be run: {self.problem}")
-        if not meant:
-            known = ", ".join(dict.fromkeys(f"{each.unit}:{each.name}" for each in self.results()))
-            raise UsageError(f"there is no test {wanted}; there is {known or 'none'}")
-        found = next((each for each in meant if each.fails), None)
-        if found is not None:
-            return found
-        left_out = [each for each in meant if each.ended == _LEFT_OUT]
-        if len(left_out) == len(meant):
+        if not matching:
+            names = ", ".join(dict.fromkeys(f"{test.unit}:{test.name}" for test in self.results()))
+            raise UsageError(f"there is no test {wanted}; there is {names or 'none'}")
+        failing = next((test for test in matching if test.fails), None)
+        if failing is not None:
+            return failing
+        left_out = [test for test in matching if test.ended == _LEFT_OUT]
+        if len(left_out) == len(matching):
             raise UsageError(f"test {left_out[0]} is left out: {left_out[0].why}")
         raise UsageError(f"{wanted} passes: there is nothing to find")
 
     def preparation(self, test: Test) -> Preparation:
-        """What has to be done so that a test's body can be run as a goal."""
+        """The preparation of a process that runs a test's body as a goal."""
         load = partial(self._load_tests, request="load_tests_again")
         return Preparation(load, test._request)
 
@@ -129,12 +129,12 @@ class Tests:
         self._load_tests(engine)
 
     def _load_tests(self, engine: Engine, request: str = "load_tests") -> None:
-        files = ", ".join(quoted(str(each.resolve())) for each in self._files)
+        files = ", ".join(quoted(str(file.resolve())) for file in self._files)
         engine.do(f"{request}({quoted(str(self._program.resolve()))}, [{files}])")
 
 
 def find_tests(program: Path, named: Sequence[Path]) -> Tests | None:
-    """The tests that are named, else those beside or in the program; None where it has none."""
+    """The tests in the named files, else those beside or in the program; None if it has none."""
     files = [*named]
     beside = program.with_suffix(".plt")
     if not files and beside != program and beside.is_file():
@@ -147,7 +147,7 @@ def find_tests(program: Path, named: Sequence[Path]) -> Tests | None:
 
 
 class TestOracle:
-    """Answers what a passing test shows."""
+    """Judges calls by passing tests."""
 
     __test__ = False
     name = NAME
@@ -158,7 +158,7 @@ class TestOracle:
         tests.process.note_goal(execution.goal)
 
     def judge(self, question: Question) -> Judgement | None:
-        """Right, where a test made the same call and fixes that this came of it."""
+        """Right if a test made the same call and its text fixes this outcome."""
         source = self._execution.source
         event = source.event(question.node)
         texts = source.judged(event)
@@ -184,7 +184,7 @@ class TestOracle:
 def tree_of_failure(
     execution: GoalExecution, test: Test, note: Callable[[str], None]
 ) -> tuple[ColumnTree, str | None]:
-    """The tree of what is wrong with a test's body, and the part of it, if that is known."""
+    """The tree of a test's failure, and the wrong part of the answer, if that is known."""
     if test.ended == "order":
         raise UsageError(
             f"test {test} fails by the order of its answers, or how often they come, which is not "
@@ -202,7 +202,7 @@ def tree_of_failure(
         return execution.missed(test.missing, note), None
     except UsageError as problem:
         raise WhenceError(
-            f"test {test} came to something else when it was traced: {problem}"
+            f"test {test} had another outcome when it was traced: {problem}"
         ) from problem
 
 
@@ -222,5 +222,5 @@ def _test(fields: Sequence[str]) -> Test:
     )
 
 
-def _is_meant(test: Test, wanted: str) -> bool:
+def _matches(test: Test, wanted: str) -> bool:
     return wanted in (f"{test.unit}:{test.name}", test.unit, test.name)

@@ -1,7 +1,7 @@
 """The lines that capture.pl writes: events, and the tables that they refer to.
 
-An event names its call by the stack frame, a number that is used again as soon as the frame is
-gone; `trace_tree.py` knows which call is meant. Terms are numbers, under which Prolog keeps them.
+An event identifies its call by the stack frame, a number that Prolog reuses when the frame is gone;
+`trace_tree.py` resolves frames to calls. A term is a number, under which Prolog keeps it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from whence.errors import WhenceError
 from whence.langs.prolog.swipl_process import Engine, plain, quoted
 
 GOAL = "whence goal"
-"""The predicate that a goal is the body of which is not one call of a user's predicate."""
+"""The predicate whose body is the goal, unless the goal is one call of a user's predicate."""
 
 
 class ConstructKind(IntEnum):
-    """A control construct that the compiler puts in line."""
+    """A control construct that the compiler inlines."""
 
     OR = 0
     NOT = 1
@@ -31,9 +31,9 @@ class ConstructKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """Where it starts, where it goes on when its (first) goal failed, where its condition ends.
+    """Its start, where execution continues if its (first) goal fails, and the condition's end.
 
-    Places are program counters. A call's is the one after it, so a call is in the condition when
+    All are program counters. A call's is the one after it, so a call is in the condition if
     `start < pc <= condition_end`.
     """
 
@@ -43,7 +43,7 @@ class Construct:
     condition_end: int
 
     def holds(self, pc: int) -> bool:
-        """Whether a call stands in what failed when execution went on at `otherwise`."""
+        """Whether a call is in the part that failed if execution continued at `otherwise`."""
         return self.start < pc <= self.condition_end
 
 
@@ -74,7 +74,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause: its place, and what of its text the slices need."""
+    """A clause: its location, and the parts of its text that slices need."""
 
     number: int
     nth: int
@@ -85,22 +85,21 @@ class Clause:
     constructs: tuple[Construct, ...]
     cuts: tuple[int, ...]
     paths: dict[int, tuple[int, ...]]
-    """The path of the literal that a call's program counter stands for."""
+    """The path of the literal, by a call's program counter."""
     negations: tuple[Construct, ...]
-    """Those of the constructs that are negations."""
     conditions: tuple[Construct, ...]
-    """Those that keep the first answer of their condition."""
+    """The constructs that keep the first answer of their condition."""
 
     def construct_at(self, otherwise: int) -> Construct | None:
-        """The innermost construct that goes on at a program counter."""
-        found = [each for each in self.constructs if each.otherwise == otherwise]
-        return max(found, key=lambda each: each.start, default=None)
+        """The innermost construct that continues at a program counter."""
+        matching = [construct for construct in self.constructs if construct.otherwise == otherwise]
+        return max(matching, key=lambda construct: construct.start, default=None)
 
 
-class Events(Protocol):
-    """Who is told of the events of a run, one after the other. A call is known by its frame.
+class EventListener(Protocol):
+    """Receives the events of a run in order. A call is identified by its frame.
 
-    They are told by calls, as a trace has millions of them and an object for each takes its time.
+    Each kind has a method, because a trace has millions of events and an object for each is slow.
     """
 
     def call(
@@ -112,52 +111,52 @@ class Events(Protocol):
         """The head of a clause was unified with a call."""
 
     def exit(self, frame: int, more: bool, term: int, states: str) -> None:
-        """An answer; `more` says that there may be further ones."""
+        """An answer; `more` if there may be further ones."""
 
     def fail(self, frame: int) -> None:
         """No (further) answer."""
 
     def redo(self, frame: int, pc: int) -> None:
-        """Execution goes on in a frame: at a place of its clause, or (0) wherever it left off."""
+        """Execution continues in a frame: at a program counter, or (0) where it left off."""
 
     def exception(self, frame: int, term: int, refused: bool) -> None:
-        """An exception leaves a call; `refused`: because one below it left a way to go on."""
+        """An exception leaves a call; `refused`: it was declared det and left a choice point."""
 
     def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
-        """A cut was run; `pruned` are frames and the clauses that they will not try."""
+        """A cut ran; `pruned` are frames, each with the next clause that it will not try."""
 
     def effort(self, frame: int, inferences: int) -> None:
-        """A call that is not looked into: how many inferences were made up to now."""
+        """The number of inferences so far, at the entry or exit of a skipped call."""
 
 
 @dataclass
 class Run:
-    """What became of a goal, besides the events: its answers and how it ended."""
+    """The outcome of a goal, and the tables that its events refer to."""
 
     predicates: dict[int, Predicate] = field(default_factory=dict)
     clauses: dict[int, Clause] = field(default_factory=dict)
     answers: list[str] = field(default_factory=list)
     names: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    """At which paths in the goal its named variables stand."""
+    """The paths in the goal of each named variable."""
     raised: int | None = None
     exhausted: bool = False
-    """Whether the last answer was the last there is."""
+    """Whether there is no further answer."""
     stopped: str = ""
-    """Which limit stopped it: `events`, `depth` or `seconds`."""
+    """The limit that stopped it: `events`, `depth` or `seconds`."""
     unseen: list[str] = field(default_factory=list)
-    """What ran but was not looked into, such as engines and threads."""
+    """What ran untraced, such as engines and threads."""
 
 
 @dataclass(frozen=True)
 class RunLimits:
-    """When a run is stopped, and from which depth on it is not looked at; 0 is never."""
+    """When a run is stopped, and below which depth calls are skipped; 0 is never."""
 
     events: int = 0
     depth: int = 0
     seconds: float = 0
     skip_below: int = 0
     opened: tuple[int, ...] = ()
-    """The numbers of the calls that are looked into although they are as deep as that."""
+    """The numbers of calls that are traced although they are deeper than that."""
 
     def __str__(self) -> str:
         return (
@@ -172,14 +171,14 @@ NO_LIMITS = RunLimits()
 def run_goal(
     engine: Engine, goal: str, *, solutions: int, limits: RunLimits = NO_LIMITS
 ) -> Iterator[list[str]]:
-    """Run a goal for a number of answers: the lines that `read` understands."""
+    """Run a goal for a number of answers; yields the lines that `read` parses."""
     return engine.stream(f"run({quoted(goal)}, {solutions}, {limits})")
 
 
-def read(lines: Iterable[list[str]], run: Run, events: Events) -> int:
-    """Tell of the events in lines, and how many they were; what else they say goes into `run`.
+def read(lines: Iterable[list[str]], run: Run, events: EventListener) -> int:
+    """Pass the events in lines to the listener and put the rest into `run`; counts the events.
 
-    The first letters are in the order of how often they come.
+    The branches are in order of frequency.
     """
     count = notes = 0
     for count, fields in enumerate(lines, 1):  # noqa: B007
@@ -199,7 +198,7 @@ def read(lines: Iterable[list[str]], run: Run, events: Events) -> int:
         elif kind == "r":
             events.redo(int(fields[1]), int(fields[2]))
         elif kind == "t":
-            pairs = [(of, clause) for of, clause in json.loads(fields[3])]
+            pairs = [(pruned_frame, clause) for pruned_frame, clause in json.loads(fields[3])]
             events.cut(int(fields[1]), int(fields[2]), pairs)
         elif kind == "e":
             events.exception(int(fields[1]), int(fields[2]), fields[3] == "1")
@@ -219,14 +218,13 @@ def _states(number: str) -> str:
 
 
 def _take_note(fields: list[str], run: Run) -> None:
-    """What is told besides events."""
     match fields:
         case ["predicate", *rest]:
             run.predicates[int(rest[0])] = _predicate(rest)
         case ["clause", *rest]:
             run.clauses[int(rest[0])] = _clause(rest)
         case ["name", name, places]:
-            run.names[plain(name)] = tuple(tuple(each) for each in json.loads(places))
+            run.names[plain(name)] = tuple(tuple(path) for path in json.loads(places))
         case ["answer", text]:
             run.answers.append(plain(text))
         case ["raised", term]:
@@ -240,7 +238,7 @@ def _take_note(fields: list[str], run: Run) -> None:
         case ["hook", text]:
             raise WhenceError(f"the capture of the run failed: {plain(text)}")
         case _:
-            raise WhenceError(f"the capture of the run wrote what nobody can read: {fields}")
+            raise WhenceError(f"the capture of the run wrote an unknown line: {fields}")
 
 
 def _predicate(fields: list[str]) -> Predicate:
@@ -267,14 +265,14 @@ def _clause(fields: list[str]) -> Clause:
         int(nth),
         plain(file),
         int(line),
-        tuple(frozenset(each) for each in json.loads(head)),
+        tuple(frozenset(variables) for variables in json.loads(head)),
         tuple(
-            Literal(tuple(path), tuple(frozenset(each) for each in arguments))
+            Literal(tuple(path), tuple(frozenset(variables) for variables in arguments))
             for path, arguments in json.loads(goals)
         ),
         constructs,
         tuple(json.loads(cuts)),
         {pc: tuple(path) for pc, path in json.loads(paths)},
-        tuple(each for each in constructs if each.kind is ConstructKind.NOT),
-        tuple(each for each in constructs if each.kind is ConstructKind.IF),
+        tuple(construct for construct in constructs if construct.kind is ConstructKind.NOT),
+        tuple(construct for construct in constructs if construct.kind is ConstructKind.IF),
     )

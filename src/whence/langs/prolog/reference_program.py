@@ -1,7 +1,7 @@
-"""Judges calls by a reference program: runs the call there, and compares the answers.
+"""Judges calls by a reference program: makes the call there and compares the answers.
 
-The reference runs in a process of its own (`side_process.py`); `judging.pl` compares. A call that
-does not return is unknown.
+The reference runs in a process of its own (`side_process.py`); `judging.pl` compares. The verdict
+on a call that does not return there is unknown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SECONDS = 30.0
 _TRACED = 100_000
 _ANSWERS = 1000
 _EVENTS = 8
-"""More events than an inference makes."""
+"""At least the number of events per inference."""
 _LEAST = 10
 _VERDICTS = {
     "right": Verdict.RIGHT,
@@ -46,14 +46,12 @@ _VERDICTS = {
 _RAISES = "raises"
 _ENDLESS = "endless"
 _NOT_MADE = Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
-
-
 _Calls = set[str]
 """Digests of calls of one predicate."""
 
 
 class ReferenceProgram:
-    """The right program, and how it judges events of a run of another one."""
+    """The reference program, which judges events of a run of another program."""
 
     def __init__(
         self, file: Path, *, inferences: int = INFERENCES, seconds: float = SECONDS
@@ -67,23 +65,22 @@ class ReferenceProgram:
             raise WhenceError(f"{file}: there is no such file to take as the reference")
 
     def close(self) -> None:
-        """End its process."""
         self.process.close()
 
     def judge(self, source: EvaluationTree, event: PortEvent, *, fresh: bool = False) -> Judgement:
-        """What the reference says of an event; UNKNOWN with the reason where it cannot tell.
+        """The verdict of the reference on an event; UNKNOWN with the reason if it has none.
 
-        `fresh`: the program is as it was loaded, so what it asserts is no reason not to run it.
+        `fresh`: no call ran before the event's, so a predicate that asserts clauses can be judged.
         """
         if event.port is Port.STOPPED and not self.makes(source, event.call):
             return _NOT_MADE
         texts = source.judged(event)
         if texts is None:
-            why = "a stream, too large a number, or the like, is known to one process only"
+            why = "a stream, too large a number, or the like, exists in one process only"
             return Judgement(Verdict.UNKNOWN, why)
         inferences = self._inferences
         if event.port is Port.STOPPED:
-            # One that had just begun is no worse than one that takes as long in the reference.
+            # The reference gets only as much time as the stopped call had.
             inferences = min(inferences, max(source.ran_for(event.call) // _EVENTS, _LEAST))
         options = f"[inferences({inferences}){', fresh' if fresh else ''}]"
         goal, *items = (quoted(text) for text in texts)
@@ -99,54 +96,52 @@ class ReferenceProgram:
             return Judgement(Verdict.UNKNOWN, f"the reference: {problem}")
         if not lines:
             return Judgement(Verdict.UNKNOWN, "the reference could not be asked")
-        _, verdict, why, expected = lines[0]
-        found = _VERDICTS.get(verdict, Verdict.UNKNOWN)
-        if verdict == _RAISES and tells_all_before(event):
-            found = Verdict.WRONG
-        elif (
-            verdict == _ENDLESS and event.port is Port.RAISE and not self.makes(source, event.call)
-        ):
+        _, reply, why, expected = lines[0]
+        verdict = _VERDICTS.get(reply, Verdict.UNKNOWN)
+        if reply == _RAISES and tells_all_before(event):
+            verdict = Verdict.WRONG
+        elif reply == _ENDLESS and event.port is Port.RAISE and not self.makes(source, event.call):
             return _NOT_MADE
-        return Judgement(found, plain(why), expected=plain(expected) or None)
+        return Judgement(verdict, plain(why), expected=plain(expected) or None)
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
-        """Whether the reference makes this call, too: when the goal is run in it to its end.
+        """Whether the reference makes this call, too, when it runs the goal.
 
-        Where it does not come to its end, whether it makes it where its caller is called as it was.
-        Where that cannot be told either it is taken to.
+        If the goal does not end there: whether it makes the call when it runs the call's caller.
+        If that does not end either, yes.
         """
         top = root_of(call)
         caller = _user_caller(call)
         if caller is None:
             return True
-        of = call.predicate.indicator
-        known = self._made_by(source, top, of, is_top=True)
-        if known is None:
-            known = self._made_by(source, caller, of, is_top=False)
-        return known is None or source.digests([call.term])[0] in known
+        indicator = call.predicate.indicator
+        calls = self._made_by(source, top, indicator, is_top=True)
+        if calls is None:
+            calls = self._made_by(source, caller, indicator, is_top=False)
+        return calls is None or source.digests([call.term])[0] in calls
 
     def _made_by(
-        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, indicator: str, *, is_top: bool
     ) -> _Calls | None:
-        """The calls of a predicate that the reference makes in a call, directly if that is no goal.
+        """The calls of a predicate that the reference makes below a goal, or directly in a call.
 
-        Of a goal that is known not to end nothing has to be run for another predicate.
+        None if the caller does not end; that holds for all predicates, so it runs only once.
         """
         name, digest = caller.predicate.indicator, source.digests([caller.term])[0]
         key = (is_top, name, digest)
-        made = self._made.setdefault(key, {})
-        if made is not None and of not in made:
+        by_predicate = self._made.setdefault(key, {})
+        if by_predicate is not None and indicator not in by_predicate:
             if is_top:
-                self.close()  # the goal was run in the program as it was loaded
-            found = self._calls_of(source, caller, of, is_top=is_top)
-            if found is None:
+                self.close()  # the goal ran in the program as it was loaded
+            calls = self._calls_of(source, caller, indicator, is_top=is_top)
+            if calls is None:
                 self._made[key] = None
                 return None
-            made[of] = found
-        return None if made is None else made[of]
+            by_predicate[indicator] = calls
+        return None if by_predicate is None else by_predicate[indicator]
 
     def _calls_of(
-        self, source: EvaluationTree, caller: TracedCall, of: str, *, is_top: bool
+        self, source: EvaluationTree, caller: TracedCall, indicator: str, *, is_top: bool
     ) -> _Calls | None:
         text = source.items([caller.term])[0]
         if text == HANDLE:
@@ -164,12 +159,13 @@ class ReferenceProgram:
             if not has_ended or run.unseen or not trace.calls:
                 self.close()
                 return None
-            made = [
-                each.term
-                for each in trace.calls[1:]
-                if each.predicate.indicator == of and (is_top or _user_caller(each) is trace.root)
+            terms = [
+                call.term
+                for call in trace.calls[1:]
+                if call.predicate.indicator == indicator
+                and (is_top or _user_caller(call) is trace.root)
             ]
-            return set(EvaluationTree(Engines(engine), trace, {}, "").digests(made))
+            return set(EvaluationTree(Engines(engine), trace, {}, "").digests(terms))
         except EngineProblem:
             return None
 
@@ -186,7 +182,7 @@ def _user_caller(call: TracedCall) -> TracedCall | None:
 
 
 class ReferenceProgramOracle:
-    """Answers questions about a run by asking the reference; nobody else has to be asked."""
+    """Answers questions about a run by asking the reference program."""
 
     name = NAME
 
@@ -197,16 +193,16 @@ class ReferenceProgramOracle:
         self._unknown: Counter[str] = Counter()
 
     def judge(self, question: Question) -> Judgement | None:
-        """What the reference says of the event that a question is about."""
+        """The verdict of the reference on the event that a question is about."""
         source = self._execution.source
-        found = self._program.judge(source, source.event(question.node))
-        if found.verdict is Verdict.UNKNOWN:
-            self._unknown[found.reason] += 1
+        judgement = self._program.judge(source, source.event(question.node))
+        if judgement.verdict is Verdict.UNKNOWN:
+            self._unknown[judgement.reason] += 1
             return None
-        return found
+        return judgement
 
     def notes(self) -> list[str]:
-        """What it could not tell, and why."""
+        """The most frequent reasons why it had no verdict."""
         return [
             f"The reference could not tell of {count} call{'s' if count > 1 else ''}: {why}."
             for why, count in self._unknown.most_common(3)
@@ -220,17 +216,17 @@ class ReferenceProgramOracle:
 def first_difference(
     execution: GoalExecution, program: ReferenceProgram, note: Callable[[str], None]
 ) -> ColumnTree | None:
-    """The tree of the first thing that the reference does otherwise; None where there is none."""
+    """The tree of the first outcome that differs in the reference; None if none does."""
     unknown = ""
     for event, tree in _events(execution):
-        found = program.judge(execution.source, event, fresh=True)
-        if found.verdict is Verdict.WRONG:
-            has_it = not found.expected or found.expected in found.reason
-            expected = "" if has_it else f" (it has {found.expected})"
-            note(f"{execution.source.equation(event)}: {found.reason}{expected}.")
+        judgement = program.judge(execution.source, event, fresh=True)
+        if judgement.verdict is Verdict.WRONG:
+            has_it = not judgement.expected or judgement.expected in judgement.reason
+            expected = "" if has_it else f" (it has {judgement.expected})"
+            note(f"{execution.source.equation(event)}: {judgement.reason}{expected}.")
             return tree()
-        if found.verdict is Verdict.UNKNOWN:
-            unknown = unknown or found.reason
+        if judgement.verdict is Verdict.UNKNOWN:
+            unknown = unknown or judgement.reason
     if not unknown and execution.run.raised is not None:
         return _missing_before_error(execution, program, note)
     if unknown:
@@ -244,19 +240,20 @@ def first_difference(
 def _missing_before_error(
     execution: GoalExecution, program: ReferenceProgram, note: Callable[[str], None]
 ) -> ColumnTree | None:
-    """Both raise the same, but the reference had another answer before: that one, asked for alone.
+    """The tree of an answer that only the reference has before both raise the same exception.
 
-    Of the whole goal it cannot be told whether an answer is missing, as it did not come to its end.
+    The answer is asked for alone: the whole goal did not end, so it cannot show what is missing.
     """
-    found = program.judge(execution.source, PortEvent(Port.FAIL, execution.trace.root), fresh=True)
-    if found.verdict is not Verdict.WRONG or found.expected is None:
+    event = PortEvent(Port.FAIL, execution.trace.root)
+    judgement = program.judge(execution.source, event, fresh=True)
+    if judgement.verdict is not Verdict.WRONG or judgement.expected is None:
         return None
-    note(f"{found.reason[0].upper()}{found.reason[1:]} before it raises that.")
-    tree = execution.missing_answer(found.expected)
+    note(f"{judgement.reason[0].upper()}{judgement.reason[1:]} before it raises that.")
+    tree = execution.missing_answer(judgement.expected)
     if tree is None:
         raise WhenceError(
-            f"asked for alone, {found.expected} is found; why it is not among the answers before "
-            "the error cannot be told"
+            f"asked for alone, {judgement.expected} is found; why it is not among the answers "
+            "before the error is unknown"
         )
     return tree
 

@@ -15,7 +15,7 @@ _STACK = "1g"
 
 
 class SideProcess:
-    """`load` puts the program into a process that was just started."""
+    """`load` loads the program into a new process."""
 
     def __init__(self, load: Callable[[Engine], None], seconds: float) -> None:
         self._load = load
@@ -24,7 +24,7 @@ class SideProcess:
         self._goal = ""
 
     def note_goal(self, goal: str) -> None:
-        """What the run that is debugged runs, which may change more than the program says."""
+        """Note the goal of the debugged run, which may change more than the program does."""
         self._goal = goal
         if self._engine is not None:
             self._engine.do(f"note_goal({quoted(goal)})")

@@ -1,11 +1,11 @@
 """Traces a skipped call by running it again; its outcome has to be the same.
 
-A call whose answers depend on its arguments alone is made again as it was recorded. Any other
-depends on what was asserted, read or drawn before it; so the goal is run from its start, in another
-process with the program as it was loaded, and traced when it reaches the same call. If the outcome
-differs, the call cannot be expanded, and the message says what differs.
+A call whose answers depend on its arguments alone is made again by itself. Any other call depends
+on earlier asserts, input or random numbers; so the goal is run from its start in another process,
+and traced from the same call on. If the outcome differs, the call cannot be expanded, and the
+message says why.
 
-Terms of several processes are told apart by their numbers: each process numbers from its own start.
+Each process numbers its terms from another start, so a number also identifies the process.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ Digests = Callable[[Sequence[int]], list[str]]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What makes a goal of a test in a process: its file is loaded, and its setup done."""
+    """Turns the body of a test into a goal: loads the test's file and runs its setup."""
 
     load: Callable[[Engine], None]
     test: str
-    """How requests name it."""
+    """The test's name in requests."""
 
     def set_up(self, engine: Engine) -> tuple[str, str]:
-        """Do it; the module and the goal, which is the test's body."""
+        """Prepare a process; returns the module and the goal, which is the test's body."""
         self.load(engine)
         [[_, module, text]] = engine.do(f"set_up_test({self.test})")
         return plain(module), plain(text)
 
     def clean_up(self, engine: Engine) -> None:
-        """Do what the test does in the end."""
+        """Run the test's cleanup."""
         engine.do(f"clean_up_test({self.test})")
 
 
 @dataclass(frozen=True)
 class Program:
-    """What was run, and how much of it was looked at."""
+    """The goal that was run, and how much of it was traced."""
 
     file: Path
     goal: str
@@ -55,7 +55,7 @@ class Program:
 
 
 class SkippedCalls:
-    """Finds an event of a skipped call again, in a trace that looked into the call."""
+    """Runs skipped calls again, and finds their events in the new traces."""
 
     def __init__(self, engines: Engines, program: Program, trace: TraceTree) -> None:
         self._engines = engines
@@ -64,36 +64,36 @@ class SkippedCalls:
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
         self._outside: dict[int, tuple[TracedCall, PortEvent]] = {}
-        """By the root of a trace: the call that it was made for, and the event that was skipped."""
+        """By the root of a trace: its target call, and the skipped event that it expands."""
 
-    def reopened(self, event: PortEvent, digests: Digests) -> PortEvent:
-        """The event with the calls that led to it; `CannotExpand` if its outcome differs."""
+    def reopen(self, event: PortEvent, digests: Digests) -> PortEvent:
+        """The same event with the calls below it; `CannotExpand` if the outcome differs."""
         try:
             why = self._depends(event.call)
             again, call = self._from_the_start(event.call) if why else self._by_itself(event)
         except EngineProblem as problem:
             raise CannotExpand(f"it could not be run again: {problem}") from problem
-        found = replace(event, call=call)
+        reopened = replace(event, call=call)
         if call.is_skipped:
-            raise CannotExpand(f"nothing came to light below {call.predicate.indicator}")
-        self._check(event, found, again, why, digests)
+            raise CannotExpand(f"no call was traced below {call.predicate.indicator}")
+        self._check(event, reopened, again, why, digests)
         self._outside[id(again.root)] = call, event
-        return found
+        return reopened
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
         return self._traces[id(root_of(call))]
 
     def outside(self, call: TracedCall, *, any_below: bool = False) -> PortEvent | None:
-        """The event that was skipped, of a call that was run again to look into it.
+        """The skipped event for which a call was run again.
 
-        `any_below`: also of the calls that came to light below it.
+        `any_below`: also for the calls below it.
         """
         opened, event = self._outside.get(id(root_of(call)), (None, None))
         return event if any_below or opened is call else None
 
     def _depends(self, call: TracedCall) -> str:
-        """What the answers of a call depend on besides its arguments; empty if on nothing."""
+        """What the answers of a call depend on besides its arguments; "" if nothing."""
         lines = self._engines.of(call.term).do(f"depends({self._item(call)})")
         return plain(lines[0][1]) if lines else ""
 
@@ -117,7 +117,7 @@ class SkippedCalls:
             program.preparation.set_up(engine)
         again = self._traced(engine, request, opened)
         if len(again.calls) < call.mark:
-            raise CannotExpand("the program went another way when it was run again")
+            raise CannotExpand("the program behaved differently when it was run again")
         return again, again.calls[call.mark - 1]
 
     def _traced(self, engine: Engine, request: str, opened: tuple[int, ...]) -> TraceTree:
@@ -132,38 +132,35 @@ class SkippedCalls:
     def _item(self, call: TracedCall) -> str:
         [[_, _, text]] = self._engines.numbered("items", [call.term])
         if text == "handle":
-            raise CannotExpand("a stream, or the like, was given to it, which is there no more")
+            raise CannotExpand("one of its arguments is a stream or the like, which is gone")
+        # A library predicate calls its argument in the module of its caller.
         owner: TracedCall | None = call
         while owner is not None and not owner.predicate.is_user:
-            owner = (
-                owner.caller
-            )  # a library predicate calls what it is given in its caller's module
+            owner = owner.caller
         module = "user" if owner is None else owner.predicate.module
         return f"{quoted(module)}, {quoted(plain(text))}"
 
     def _check(
-        self, event: PortEvent, found: PortEvent, again: TraceTree, why: str, digests: Digests
+        self, event: PortEvent, reopened: PortEvent, again: TraceTree, why: str, digests: Digests
     ) -> None:
-        """It must be a variant of what was recorded."""
-        if _shape(event) == _shape(found):
-            ours, theirs = digests(_compared(event)), digests(_compared(found))
-            if ours == theirs:
-                return
+        """The outcome must be a variant of the recorded one."""
+        is_alike = _shape(event) == _shape(reopened)
+        if is_alike and digests(_compared(event)) == digests(_compared(reopened)):
+            return
         cause = why or "its answers depend on more than its arguments"
         if again.run.stopped:
             cause = f"it was stopped at a limit of {again.run.stopped}"
         name = event.call.predicate.indicator
-        raise CannotExpand(f"when {name} was run again, it came to something else: {cause}")
+        raise CannotExpand(f"when {name} was run again, its outcome differed: {cause}")
 
 
 def _shape(event: PortEvent) -> tuple[bool, ...]:
-    """What has to be there of an event."""
     call = event.call
     match event.port:
         case Port.EXIT | Port.FIRST:
             return (len(call.answers) > event.number,)
         case Port.FAIL:
-            # That there is no further answer is not told where nothing was left to be tried.
+            # No port shows that there is no further answer if no choice point was left.
             return tuple(True for _ in call.answers)
         case Port.RAISE:
             return (call.raised is not None,)
@@ -172,6 +169,6 @@ def _shape(event: PortEvent) -> tuple[bool, ...]:
 
 
 def _compared(event: PortEvent) -> list[int]:
-    """The terms that have to be variants; errors tell of their place as well, which may differ."""
+    """The terms that have to be variants. An error names its place as well, which may differ."""
     terms = judged_terms(event)
     return terms[:1] if event.port is Port.RAISE else terms

@@ -1,11 +1,10 @@
-"""The trace tree as a picture: which calls succeeded, failed, were cut away, and are in a slice.
+"""The trace tree as a picture: which calls succeeded, failed, were cut away, or are in a slice.
 
-Two drawings of the same nodes: text, nested as goals are in clauses, and a graph for Graphviz's
-`dot`, whose edges are those of the paper's trace tree (each call below the one before it on its
-branch). All kinds are told apart by shape, line and letters, so that colours are not needed.
+There are two forms: text, nested as goals are in clauses, and a graph for Graphviz's `dot`, whose
+edges are those of the paper's trace tree (each call below the one before it on its branch). Shape,
+line and letters distinguish all kinds, so colours are not needed.
 
-A picture of thousands of calls helps nobody. Beyond a number of them, those outside of all slices
-are left out first, and it is said how many are missing.
+Beyond a number of calls, those outside of all slices are omitted first; the picture says how many.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_
 
 MOST = 400
 SKIPPED = " …"
-"""Behind a call that was not looked into."""
+"""Follows a skipped call."""
 GRAPHVIZ = "`apt-get install graphviz` on Debian and Ubuntu, `brew install graphviz` on macOS"
 _PATIENCE = 60
 _WIDTH = 48
@@ -32,7 +31,7 @@ _TITLE = 40
 
 
 class BranchStatus(Enum):
-    """What became of a call."""
+    """The branch that a call is on, and whether it failed at once."""
 
     SUCCESS = "on the success branch"
     FAILED = "failed at once"
@@ -42,7 +41,7 @@ class BranchStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A call, or a clause that a cut kept from being tried."""
+    """A call, or a clause that was not tried because of a cut."""
 
     mark: int
     text: str
@@ -57,26 +56,26 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The nodes in order, and how many calls were left out."""
+    """The nodes in order, and the number of omitted calls."""
 
     title: str
     nodes: tuple[Drawn, ...]
     left_out: int = 0
 
 
-def pictured(
+def draw_slices(
     source: EvaluationTree, event: PortEvent, flow: set[int], debug: set[int], most: int = MOST
 ) -> Picture:
-    """The picture of an event of the goal, with the marks of two slices."""
+    """The picture of an event of the goal, with the calls of two slices."""
     trace = source.trace
     extent = extent_of(event)
-    success = {each.mark for each in extent.branch} if event.port is Port.EXIT else set()
-    leaves = {each.mark for each in trace.failed_leaves()}
-    relevant = [each for each in trace.calls if extent.end is None or each.called <= extent.end]
-    kept = _most_telling(relevant, (flow, success, debug), most)
-    shown = [each for each in relevant if each.mark in kept]
-    terms = [_term(each, extent.end if each.mark in success else None) for each in shown]
-    texts = dict(zip((each.mark for each in shown), source.texts(terms), strict=True))
+    success = {call.mark for call in extent.branch} if event.port is Port.EXIT else set()
+    leaves = {call.mark for call in trace.failed_leaves()}
+    relevant = [call for call in trace.calls if extent.end is None or call.called <= extent.end]
+    kept = _choose_marks(relevant, (flow, success, debug), most)
+    shown = [call for call in relevant if call.mark in kept]
+    terms = [_term(call, extent.end if call.mark in success else None) for call in shown]
+    texts = dict(zip((call.mark for call in shown), source.texts(terms), strict=True))
     cutting = {cut.call.mark for cut in trace.cuts}
     pruned = _pruned(source)
     nodes = []
@@ -102,9 +101,9 @@ def pictured(
     return Picture(source.equation(event), tuple(nodes), len(relevant) - len(shown))
 
 
-def _most_telling(calls: Sequence[TracedCall], sets: Iterable[set[int]], most: int) -> set[int]:
-    """The marks that are shown: all, or those of the goal and of the sets, the first ones first."""
-    every = [each.mark for each in calls]
+def _choose_marks(calls: Sequence[TracedCall], sets: Iterable[set[int]], most: int) -> set[int]:
+    """The marks that are shown: all, or the goal's and those of the sets, in order of the sets."""
+    every = [call.mark for call in calls]
     if len(every) <= most:
         return set(every)
     kept = {1}
@@ -115,7 +114,7 @@ def _most_telling(calls: Sequence[TracedCall], sets: Iterable[set[int]], most: i
 
 
 def _term(call: TracedCall, until: int | None) -> int:
-    """The answer that a call of the success branch had given, else the call as it was made."""
+    """The answer of a call on the success branch, else the call itself."""
     answer = answer_at(call, until) if until is not None else None
     return call.term if answer is None else answer.term
 
@@ -136,16 +135,16 @@ def _depth(call: TracedCall, kept: set[int]) -> int:
 
 
 def _pruned(source: EvaluationTree) -> dict[int, list[str]]:
-    """For each call the clauses that a cut kept it from trying."""
-    found: dict[int, list[str]] = {}
+    """For each call, the clauses that it did not try because of a cut."""
+    texts: dict[int, list[str]] = {}
     for cut in source.trace.cuts:
-        for of, number in cut.pruned:
+        for call, number in cut.pruned:
             clause = source.trace.clause(number)
-            if of is not None and clause is not None and clause.line:
+            if call is not None and clause is not None and clause.line:
                 by = cut.call.predicate.indicator
-                text = f"{of.predicate.indicator}, line {clause.line}: not tried, as {by} cut"
-                found.setdefault(of.mark, []).append(text)
-    return found
+                text = f"{call.predicate.indicator}, line {clause.line}: not tried, as {by} cut"
+                texts.setdefault(call.mark, []).append(text)
+    return texts
 
 
 # --- as text -------------------------------------------------------------------------------------
@@ -163,8 +162,8 @@ _LEGEND = (
 
 
 def as_text(picture: Picture) -> list[str]:
-    """The picture in lines: the number, what became of the call, its slices, the call."""
-    width = len(str(max((each.mark for each in picture.nodes), default=1)))
+    """The picture in lines: the number, the call's status, its slices, the call."""
+    width = len(str(max((node.mark for node in picture.nodes), default=1)))
     lines = list(_LEGEND)
     for node in picture.nodes:
         number = f"{node.mark:{width}}" if node.mark > 0 else " " * width
@@ -216,7 +215,7 @@ def _node(node: Drawn) -> str:
         return f"label={_quoted(_cut(node.text, _WIDTH))}, {_SHAPES[node.status]}"
     letters = ("f" if node.in_flow else "") + ("d" if node.in_debug else "")
     label = f"{node.mark}{' ' + letters if letters else ''}{' !' if node.cuts else ''}"
-    words = [
+    attributes = [
         f"label={_quoted(label + chr(10) + _cut(node.text, _WIDTH))}",
         f"tooltip={_quoted(node.text)}",
         _SHAPES[node.status],
@@ -224,14 +223,14 @@ def _node(node: Drawn) -> str:
         f"penwidth={2.5 if node.in_debug else 0.7}",
     ]
     if node.in_flow:
-        words.append('style=filled, fillcolor="#fff2b3"')
+        attributes.append('style=filled, fillcolor="#fff2b3"')
     elif node.in_debug:
-        words.append('style=filled, fillcolor="#dcebfa"')
-    return ", ".join(words)
+        attributes.append('style=filled, fillcolor="#dcebfa"')
+    return ", ".join(attributes)
 
 
 def _key() -> list[str]:
-    """What the shapes and lines mean."""
+    """The legend of shapes and lines."""
     entries = [
         *((shape, status.value) for status, shape in _SHAPES.items()),
         ('shape=box, penwidth=2.5, style=filled, fillcolor="#dcebfa"', "d: debug slice"),
@@ -243,8 +242,8 @@ def _key() -> list[str]:
     ]
     lines = ["  subgraph cluster_key {", '    label=""; color="#cccccc";']
     lines += [
-        f"    key{number} [label={_quoted(words)}, {shape}];"
-        for number, (shape, words) in enumerate(entries)
+        f"    key{number} [label={_quoted(text)}, {shape}];"
+        for number, (shape, text) in enumerate(entries)
     ]
     chain = " -> ".join(f"key{number}" for number in range(len(entries)))
     return [*lines, f"    {chain} [style=invis];", "  }"]
@@ -266,12 +265,12 @@ def has_graphviz() -> bool:
 
 def write_svg(picture: Picture, file: Path) -> None:
     """Draw the picture with Graphviz."""
-    found = shutil.which("dot")
-    if found is None:
+    dot = shutil.which("dot")
+    if dot is None:
         raise WhenceError(f"Graphviz (dot) is not installed, or not on the PATH: {GRAPHVIZ}")
     try:
         done = subprocess.run(
-            [found, "-Tsvg"],
+            [dot, "-Tsvg"],
             input=as_dot(picture),
             capture_output=True,
             encoding="utf-8",

@@ -1,9 +1,8 @@
-"""How large slices are: the columns of the debug slicing paper's table, and the data-flow slice.
+"""The sizes of slices: the columns of the debug slicing paper's table, and the data-flow slice.
 
-A size is a number of calls and of their arguments. What is not on the success branch is on failed
-branches, so the two make the complete tree. Of a data-flow slice, which is a set of arguments,
-those in it are counted; of the other sets, all arguments of their calls (so does the paper: its
-first row is its Example 2).
+A size is a number of calls and of their arguments. A call is either on the success branch or on a
+failed branch. A data-flow slice is a set of arguments, which are counted; for the other sets, all
+arguments of their calls count (as in the paper: its first row is its Example 2).
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """So many calls, with so many arguments."""
-
     nodes: int
     arguments: int
 
@@ -42,11 +39,11 @@ def slice_sizes(
     *,
     by_itself: bool = False,
 ) -> SliceSizes:
-    """The sizes for a trace: of one answer of its goal, or (None) of the last there is.
+    """The sizes for one answer of a trace's goal, by default the last.
 
-    The data-flow slice is that of an argument (from 1) of the goal, or (None) of all that the goal
-    did not know when it was called, which are those that an answer tells. Without an answer there
-    is no success branch and no data-flow slice. `by_itself` annotates each failed branch by itself.
+    The data-flow slice is that of an argument (from 1) of the goal, by default of all that were not
+    ground at the call. Without an answer there is no success branch and no data-flow slice.
+    `by_itself` annotates each failed branch by itself.
     """
     root = tree.root
     if event is None and root.answers:
@@ -70,7 +67,7 @@ def slice_sizes(
 
 
 def _unknown(call: TracedCall) -> list[int]:
-    """The arguments that were not ground when it was called; all, if there is none."""
+    """The arguments that were not ground at the call; all if there is none."""
     every = range(1, len(call.states) + 1)
     return [each for each in every if call.states[each - 1] != "g"] or list(every)
 

@@ -24,10 +24,10 @@ class StableEquations:
         self._project = project
 
     def of(self, node: int) -> tuple[str, str, str] | str:
-        """The name of an event's predicate, a digest of all, one of the call alone; or why it may
-        come otherwise another time."""
+        """The name of the predicate, the digest of the event and that of the call alone; or why
+        the event may differ in another run."""
         event = self._source.event(node)
-        why = _why_not(self._source, event)
+        why = _why_unstable(self._source, event)
         if why:
             return why
         name = _name(event.call.predicate, self._project)
@@ -36,16 +36,16 @@ class StableEquations:
         return name, _digest(inputs, event.port.value, *of_others), inputs
 
 
-def _why_not(source: EvaluationTree, event: PortEvent) -> str:
-    """Why an event may differ in another run; empty if it cannot."""
+def _why_unstable(source: EvaluationTree, event: PortEvent) -> str:
+    """Why an event may differ in another run; "" if it cannot."""
     predicate = event.call.predicate
     if event.port is Port.STOPPED:
         return "when a call is stopped depends on the limits"
     if predicate.name == GOAL:
-        return "a goal that was typed is no call"
+        return "a typed goal is not a call of the program"
     texts = source.judged(event)
     if texts is None:
-        return "a stream, or the like, is known to one process only"
+        return "a stream, or the like, exists in one process only"
     request = f"depends({quoted(predicate.module)}, {quoted(texts[0])})"
     try:
         lines = source.engine_of(event.call.term).do(request)
@@ -57,9 +57,9 @@ def _why_not(source: EvaluationTree, event: PortEvent) -> str:
 def _name(predicate: Predicate, project: Path) -> str:
     if predicate.module != "user" or not predicate.file:
         return f"{predicate.module}:{predicate.indicator}"
-    place = Path(os.path.relpath(predicate.file, project)).as_posix()
-    return f"{place}:{predicate.indicator}"
+    file = Path(os.path.relpath(predicate.file, project)).as_posix()
+    return f"{file}:{predicate.indicator}"
 
 
-def _digest(*words: str) -> str:
-    return hashlib.blake2b("\n".join(words).encode(), digest_size=16).hexdigest()
+def _digest(*texts: str) -> str:
+    return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()

@@ -1,15 +1,14 @@
-"""Where a part of a term was bound: one step back through a clause, and then the next.
+"""Finds where a part of a term was bound, by single steps back through clauses.
 
 Citation: MacLarty, Somogyi & Brown 2005, section 5, for terms that are bound by unification. A part
-that a call knew when it was made came from its caller; any other was bound inside it: by the head
-of its clause, by one of the goals of the body, or it came in through another argument.
+that was bound at the call came from the caller. Any other was bound inside the call: by the head of
+its clause or by one of the goals of the body, or it entered through another argument.
 
-What is the same part under another name is found in recorded terms: places of one variable in the
-same term are one. So aliases are followed goal by goal, from the head on, until one is bound.
-Whatever binds out of sight (a constraint that wakes up, a goal put together at run time) leaves a
-part bound by nobody; then the step is None, and its origin is not known.
+Aliases are found in recorded terms: all occurrences of a variable in a term are the same part. They
+are followed goal by goal, from the head on, until one is bound. A part that is bound out of sight
+(by a constraint, or by a goal constructed at run time) has an unknown origin; its step is None.
 
-Cost: one question to Prolog for each goal that mentions the part, at each step.
+Cost: one request to Prolog for each goal that mentions the part, at each step.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from whence.langs.prolog.kept_terms import KeptTerms, Path, Places
+from whence.langs.prolog.kept_terms import ClauseVariables, KeptTerms, Path
 from whence.langs.prolog.port_events import GOAL
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at, path_to
@@ -27,12 +26,12 @@ from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_
 HEAD: Path = ()
 
 Alias = tuple[int, Path]
-"""A part of what a variable of a clause is bound to."""
+"""A variable of a clause, and the path of a part in its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The text of the call's clause has it, or a predicate of the library gave it to the call."""
+    """The text of the call's clause contains it, or a library predicate created it for the call."""
 
     call: TracedCall
     by: TracedCall | None = None
@@ -40,7 +39,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class CameIn:
-    """The call was given it, as this part of its arguments."""
+    """The call received it as this part of its arguments."""
 
     call: TracedCall
     path: Path
@@ -48,7 +47,7 @@ class CameIn:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """This answer of a goal of the call's clause has it, as this part of its arguments."""
+    """It is this part of the arguments in this answer of a goal of the call's clause."""
 
     call: TracedCall
     event: PortEvent
@@ -82,30 +81,30 @@ class Branch:
         return call.mark in self._clauses
 
     def clause(self, call: TracedCall) -> int | None:
-        """The clause that a call is in."""
+        """The clause that a call was executing."""
         return self._clauses.get(call.mark)
 
     def goals(self, call: TracedCall, before: TracedCall | None = None) -> list[TracedCall]:
         """The goals of a call's clause, in order, or those before one of them."""
-        found = self._goals.get(call.mark, [])
-        return found if before is None else [each for each in found if each.mark < before.mark]
+        goals = self._goals.get(call.mark, [])
+        return goals if before is None else [goal for goal in goals if goal.mark < before.mark]
 
     def answer(self, call: TracedCall) -> PortEvent | None:
-        """The answer that a goal on the branch had given."""
+        """The answer of a goal on the branch."""
         answer = answer_at(call, self.until)
         return None if answer is None else PortEvent(Port.EXIT, call, call.answers.index(answer))
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenGoal:
-    """How a goal stands in the text of a clause: as it was called, or as `call/N` of it."""
+    """How a goal is written in a clause: as it was called, or as `call/N` of it."""
 
     known: int | None = None
-    """Of `call/N`: how many arguments its first one had."""
+    """For `call/N`: the number of arguments of its first argument."""
 
     @classmethod
-    def of(cls, places: Places, goal: TracedCall) -> WrittenGoal | None:
-        """None where the text does not show the goal's arguments."""
+    def of(cls, places: ClauseVariables, goal: TracedCall) -> WrittenGoal | None:
+        """None if the text does not show the goal's arguments."""
         name, arity = places.goals.get(goal.path, ("", 0))
         if (name, arity) == (goal.predicate.name, goal.predicate.arity):
             return cls()
@@ -122,14 +121,14 @@ class WrittenGoal:
 
 
 def in_goal(path: Path, known: int) -> Path | None:
-    """A part of the arguments of `call/N` as one of what it calls, whose first ones are known."""
+    """A part of the arguments of `call/N` as a part of the arguments of the goal that it calls."""
     if path[0] > 1:
         return (known + path[0] - 1, *path[1:])
     return path[1:] if len(path) > 1 and path[1] <= known else None
 
 
 def in_text(path: Path, known: int) -> Path:
-    """A part of the arguments of what `call/N` calls as one of its own."""
+    """The inverse of `in_goal`."""
     return (1, *path) if path[0] <= known else (path[0] - known + 1, *path[1:])
 
 
@@ -142,11 +141,11 @@ class SubtermOrigin:
         self._library = _Library(terms, branch)
 
     def is_given(self, call: TracedCall, path: Path) -> bool | None:
-        """Whether a call was given a part; None where the path leads nowhere."""
+        """Whether a part was bound at the call; None if there is no such path."""
         return _is_given(self._terms, call, path)
 
     def inside(self, call: TracedCall, path: Path) -> Step | None:
-        """Where a part of an answer came from that the call was not given."""
+        """The origin of a part of an answer that was unbound at the call."""
         if not call.predicate.is_user:
             return self._library.inside(call, path)
         places = self._text(call)
@@ -155,14 +154,14 @@ class SubtermOrigin:
             return None
         aliases: set[Alias] = set()
         for same in self._same(call, slot.same(in_term(call, path))):
-            found = places.text_at(HEAD, same)
-            if found is None:
+            alias = places.text_at(HEAD, same)
+            if alias is None:
                 return Made(call)
-            aliases.add(found)
+            aliases.add(alias)
         return self._bound(call, places, aliases, self.branch.goals(call))
 
     def before(self, goal: TracedCall, path: Path) -> Step | None:
-        """Where a part came from that a goal was given: a step in its caller."""
+        """The origin of a part that was bound when a goal was called: a step in its caller."""
         caller = goal.caller
         if caller is None:
             return None
@@ -172,24 +171,28 @@ class SubtermOrigin:
         written = None if places is None else WrittenGoal.of(places, goal)
         if places is None or written is None:
             return None
-        found = places.text_at(goal.path, written.in_text(path))
-        if found is None:
+        alias = places.text_at(goal.path, written.in_text(path))
+        if alias is None:
             return Made(caller)
-        return self._bound(caller, places, {found}, self.branch.goals(caller, goal))
+        return self._bound(caller, places, {alias}, self.branch.goals(caller, goal))
 
     # --- in a clause -----------------------------------------------------------------------------
 
-    def _text(self, call: TracedCall) -> Places | None:
+    def _text(self, call: TracedCall) -> ClauseVariables | None:
         clause = self.branch.clause(call)
         return None if clause is None else self._terms.places(clause)
 
     def _bound(
-        self, call: TracedCall, places: Places, aliases: set[Alias], goals: Sequence[TracedCall]
+        self,
+        call: TracedCall,
+        places: ClauseVariables,
+        aliases: set[Alias],
+        goals: Sequence[TracedCall],
     ) -> Step | None:
-        """Who bound what the aliases stand for: the caller, the head, or one of the goals."""
-        found = self._in_head(call, places, aliases)
-        if found is not None:
-            return found
+        """What bound the part that the aliases name: the caller, the head, or one of the goals."""
+        step = self._in_head(call, places, aliases)
+        if step is not None:
+            return step
         for goal in goals:
             event, written = self.branch.answer(goal), WrittenGoal.of(places, goal)
             if event is None or written is None:
@@ -215,9 +218,9 @@ class SubtermOrigin:
         return None
 
     def _in_head(
-        self, call: TracedCall, places: Places, aliases: set[Alias]
+        self, call: TracedCall, places: ClauseVariables, aliases: set[Alias]
     ) -> Made | CameIn | None:
-        """Whether it was bound before the body; the aliases that the head makes are added."""
+        """The step if the part was bound before the body; adds the aliases that the head makes."""
         todo = list(aliases)
         while todo:
             variable, rest = todo.pop()
@@ -250,14 +253,14 @@ _UNIFIES = "="
 
 
 class _Library:
-    """Steps in predicates whose clauses are out of sight: what their names say, and no more."""
+    """Steps in library predicates, whose clauses are out of sight: known by name only."""
 
     def __init__(self, terms: KeptTerms, branch: Branch) -> None:
         self._terms = terms
         self._branch = branch
 
     def inside(self, call: TracedCall, path: Path) -> Step | None:
-        """Where a part of an answer came from that the call was not given."""
+        """The origin of a part of an answer that was unbound at the call."""
         name = call.predicate.name
         if name == _UNIFIES:
             return self._unified(call, path)
@@ -275,7 +278,7 @@ class _Library:
         return None if event is None or known_before is not False else Inside(call, event, there)
 
     def before(self, caller: TracedCall, goal: TracedCall, path: Path) -> Step | None:
-        """What the predicate gave to a goal that it called."""
+        """The origin of a part that was bound when the predicate called a goal."""
         name, goals = caller.predicate.name, self._branch.goals(caller)
         known = self._known(caller, goal)
         if known is None:
@@ -295,7 +298,7 @@ class _Library:
         return CameIn(caller, there)
 
     def _goal_inside(self, call: TracedCall, path: Path) -> tuple[TracedCall, Path] | None:
-        """The goal that the predicate called to make a part, and which part of it that is."""
+        """The goal in which a part was bound, and its path there."""
         name, goals = call.predicate.name, self._branch.goals(call)
         known = self._known(call, goals[0]) if goals else None
         if known is None:
@@ -312,7 +315,7 @@ class _Library:
         return None
 
     def _known(self, call: TracedCall, goal: TracedCall) -> int | None:
-        """How many of a goal's arguments its caller was given with it; None if it is another."""
+        """The number of arguments that the closure already had; None if it is another goal."""
         slot = self._terms.slot(call.term, (1,))
         name = call.predicate.name
         added = {"phrase": 2, "once": 0, "ignore": 0, "catch": 0}.get(name, len(call.states) - 1)
@@ -321,7 +324,7 @@ class _Library:
         return known if is_it and slot is not None and slot.arity == known else None
 
     def _collected(self, call: TracedCall, path: Path) -> Step | None:
-        """Of `findall/3`: the answer that the item is made of, where its goal is one call."""
+        """For `findall/3`: the answer behind an item, if its goal is one call."""
         item, rest = _item(path[1:])
         if item is None:
             return Made(call.caller, call) if call.caller is not None else None
@@ -340,8 +343,8 @@ class _Library:
         return Inside(call, PortEvent(Port.EXIT, one, item), places[0])
 
     def _unified(self, call: TracedCall, path: Path) -> CameIn | None:
-        """Of `A = B`: the other side, or another place of the same variable, had it."""
-        seen, todo = {path}, [path]
+        """For `A = B`: the part came from the other side or another occurrence of the variable."""
+        visited, todo = {path}, [path]
         while todo:
             here = todo.pop()
             for each in (here, (3 - here[0], *here[1:])):
@@ -351,8 +354,8 @@ class _Library:
                 if slot.is_bound:
                     return CameIn(call, each)
                 for same in (each, *slot.same(each)):
-                    if same not in seen:
-                        seen.add(same)
+                    if same not in visited:
+                        visited.add(same)
                         todo.append(same)
         return None
 
@@ -367,12 +370,12 @@ def _is_given(terms: KeptTerms, call: TracedCall, path: Path) -> bool | None:
 
 
 def in_term(call: TracedCall, path: Path) -> Path:
-    """A path in the arguments of a call as one in its recorded term: a goal is kept bare."""
+    """A path in a call's arguments as one in its recorded term (a goal has no wrapper there)."""
     return path[1:] if call.predicate.name == GOAL else path
 
 
 def _item(path: Path) -> tuple[int | None, Path]:
-    """Which item of a list (from 0) a path leads into, and the rest of it; None: the list."""
+    """The item of a list (from 0) that a path leads into, and the rest; None: no item."""
     for number, nth in enumerate(path):
         if nth == 1:
             return number, path[number + 1 :]

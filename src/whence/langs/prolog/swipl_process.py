@@ -1,8 +1,8 @@
-"""The swipl process: starting it, talking to it, ending it.
+"""The swipl process: starts it, exchanges requests and replies with it, ends it.
 
-Requests and replies have pipes of their own, so that the program keeps its input and output. One
-request is answered at a time: lines of events, then `ok` or the error. Nothing here knows what the
-lines mean.
+Requests and replies have pipes of their own, so the program keeps its standard input and output.
+Prolog answers one request at a time: lines of fields, then `ok` or the error. This module does not
+interpret the lines.
 """
 
 from __future__ import annotations
@@ -25,29 +25,27 @@ INSTALL = (
     "`apt-get install swi-prolog-nox` on Debian and Ubuntu, `brew install swi-prolog` on macOS"
 )
 _STACK = "4g"
-"""Under the tracer no frame is dropped early, so recursion needs more room than without it."""
-
-
+"""The tracer disables last-call optimization, so recursion needs a larger stack."""
 _PATIENCE = 1.0
 _NUMBERS = 1 << 40
-"""How many numbers a process has for its terms, predicates and clauses."""
+"""The size of each process's range of numbers for terms, predicates and clauses."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class EngineProblem(WhenceError):
-    """Prolog could not do what was asked; the message is Prolog's own."""
+    """Prolog could not carry out a request; the message is Prolog's own."""
 
 
 class TookTooLong(EngineProblem):
-    """The process was ended because a request took too long."""
+    """A request took too long, so the process was killed."""
 
 
 def find_swipl() -> str:
     """The path of swipl; if it is not installed, an error that says how to install it."""
-    found = shutil.which("swipl")
-    if found is None:
+    path = shutil.which("swipl")
+    if path is None:
         raise WhenceError(f"SWI-Prolog (swipl) is not installed, or not on the PATH: {INSTALL}")
-    return found
+    return path
 
 
 class Engine:
@@ -56,14 +54,14 @@ class Engine:
     def __init__(
         self, *, stdin: int | None = None, stdout: int | None = None, stack: str = _STACK
     ) -> None:
-        """Start it; `stdin` and `stdout` are the program's, inherited where they are None."""
+        """Start it; `stdin` and `stdout` are the program's, inherited if None."""
         read_request, write_request = os.pipe()
         read_event, write_event = os.pipe()
         command = [find_swipl(), "-q", "-f", "none", "--no-signals", f"--stack-limit={stack}"]
         command += ["-g", "whence_capture:serve", str(CAPTURE), "--"]
         command += [f"/dev/fd/{read_request}", f"/dev/fd/{write_event}"]
         try:
-            with _deaf_to_interrupts():
+            with _ignoring_interrupts():
                 self._process = subprocess.Popen(
                     command, stdin=stdin, stdout=stdout, pass_fds=(read_request, write_event)
                 )
@@ -81,17 +79,16 @@ class Engine:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
         return self._process.pid
 
     def load(self, file: Path) -> None:
-        """Load a program as swipl does: what is wrong in it is said on standard error."""
+        """Load a program as swipl does: warnings and errors go to standard error."""
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file")
         self.do(f"load({quoted(str(file.resolve()))})")
 
     def load_again(self, file: Path) -> None:
-        """Load a program that another process has loaded, and said then what is wrong in it."""
+        """Load, without warnings, a program that another process has loaded already."""
         self.do(f"load_again({quoted(str(file.resolve()))})")
 
     def do(self, request: str) -> list[list[str]]:
@@ -99,7 +96,7 @@ class Engine:
         return list(self.stream(request))
 
     def stream(self, request: str) -> Iterator[list[str]]:
-        """The reply to a request, line by line while it is being carried out."""
+        """The reply to a request, line by line as it arrives."""
         try:
             self._requests.write(request + ".\n")
             self._requests.flush()
@@ -117,11 +114,10 @@ class Engine:
         raise EngineProblem(f"swipl ended with exit code {code} before it was done{why}")
 
     def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
-        """A request about terms that are kept in Prolog."""
+        """The reply to a request about numbered terms."""
         return self.do(f"{request}({list(numbers)})") if numbers else []
 
     def kill(self) -> None:
-        """Kill the process at once."""
         self._process.kill()
         self._process.wait()
 
@@ -146,7 +142,7 @@ class Engine:
             timer.cancel()
 
     def close(self) -> None:
-        """End the process; a program that does not stop is killed."""
+        """End the process; kill it if it does not end by itself."""
         for stream in (self._requests, self._events):
             with contextlib.suppress(OSError):  # it may have ended already
                 stream.close()
@@ -157,13 +153,13 @@ class Engine:
 
 
 class Engines:
-    """The process of the run, and those in which it was run again from its start."""
+    """The process of the run, and the processes of its re-runs."""
 
     def __init__(self, first: Engine) -> None:
         self._engines = [first]
 
     def start(self, file: Path) -> Engine:
-        """Another process with the program as it is loaded, which reads and prints nothing."""
+        """Start another process with the program loaded; it has no input and no output."""
         engine = Engine(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self._engines.append(engine)
         engine.load_again(file)
@@ -174,28 +170,28 @@ class Engines:
         return iter(self._engines)
 
     def of(self, number: int) -> Engine:
-        """The process that knows a term, a predicate or a clause."""
+        """The process that holds a term, a predicate or a clause."""
         return self._engines[number // _NUMBERS]
 
     def numbered(self, request: str, numbers: Sequence[int]) -> list[list[str]]:
-        """A request about terms, each sent to where they are kept."""
-        found: list[list[str]] = []
+        """The reply to a request about terms, from the processes that hold them."""
+        lines: list[list[str]] = []
         for index, engine in enumerate(self._engines):
-            found += engine.numbered(request, [n for n in numbers if n // _NUMBERS == index])
-        return found
+            lines += engine.numbered(request, [n for n in numbers if n // _NUMBERS == index])
+        return lines
 
     def close(self) -> None:
-        """End the processes that were started here."""
+        """End the processes of re-runs; the first one belongs to the caller."""
         for engine in self._engines[1:]:
             engine.close()
         del self._engines[1:]
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """What is started here ignores Ctrl-C, which a terminal sends to every process in it.
+def _ignoring_interrupts() -> Iterator[None]:
+    """Processes started in this block ignore Ctrl-C, which a terminal sends to all its processes.
 
-    It is an answer of the person to a question, and must not take the terms away with it.
+    Ctrl-C at a question is meant for the debugger; swipl has to survive it with its terms.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -208,7 +204,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def quoted(text: str) -> str:
-    """A text as a quoted atom."""
+    """The text as a quoted atom."""
     escaped = "".join(
         {"\\": "\\\\", "'": "\\'", "\n": "\\n"}.get(character, character) for character in text
     )
@@ -216,7 +212,7 @@ def quoted(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A field of a line without its escapes."""
+    """A field of a line with its escapes resolved."""
     if "\\" not in text:
         return text
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text)
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text)

@@ -1,13 +1,12 @@
-"""Where parts of Prolog terms came from, and what they can depend on: the `Provenance` port.
+"""The origins of parts of Prolog terms, and what they depend on: the `Provenance` port.
 
-The origin is found by steps back through clauses (`subterm_origin.py`), each of which is a step in
-the evaluation tree: up to who called, down into a goal that bound the part. A predicate of the
-library is nobody to blame, so what it made was made by the call that used it.
+The origin is found by steps back through clauses (`subterm_origin.py`). Each is a step in the
+evaluation tree: up to the caller, or down into the goal that bound the part. A library predicate
+cannot be blamed, so a part that it created counts as created by its caller.
 
-The influence is a data-flow slice first and the debug slice then, as in the paper by Szilágyi,
-Harmath & Gyimóthy. Neither is held to be complete: data flow knows nothing of what might have
-been had a condition come out otherwise, and the debug slice is one of programs without side
-effects. So both only put what to ask in an order.
+The influence is the data-flow slice first and then the debug slice, as in the paper by Szilágyi,
+Harmath & Gyimóthy. Neither is complete: data flow ignores conditions that could have had another
+outcome, and the debug slice assumes programs without side effects. So both only order questions.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from whence.model.origin import Influence, Origin
 from whence.ports import Tree
 
 MOST_STEPS = 100_000
-"""A debug slice looks at the branch of each failed call; beyond so many steps it is left out."""
+"""A debug slice visits the branch of each failed call; beyond so many steps it is omitted."""
 
 
 def slices_of(
@@ -60,7 +59,7 @@ def slices_of(
 
 
 class _Unknown(Exception):
-    """Why an origin cannot be told; `below` is the call that has to be looked into for it."""
+    """Why an origin is unknown; `below` is the call that has to be expanded to find it."""
 
     def __init__(self, why: str, below: int | None = None) -> None:
         super().__init__(why)
@@ -85,7 +84,7 @@ class PrologProvenance:
             maker = walk.run(path)
         except _Unknown as why:
             return Origin(None, unknown=str(why), below=why.below)
-        between = [each for each in reversed(walk.visited) if each not in (maker, node)]
+        between = [visited for visited in reversed(walk.visited) if visited not in (maker, node)]
         chain = () if maker == node else (maker, *dict.fromkeys(between))
         return Origin(
             maker,
@@ -105,7 +104,7 @@ class PrologProvenance:
         return Influence(self._nodes(event, narrow), complete=False, wider=wider)
 
     def with_tree(self, tree: Tree) -> PrologProvenance:
-        """The same trace, of which the tree shows more."""
+        """The provenance of the same trace for a tree with more nodes."""
         return replace(self, tree=tree)
 
     def path(self, event: PortEvent, part: MarkedPart) -> Path | None:
@@ -116,13 +115,13 @@ class PrologProvenance:
         return (*start, *path_of(value, part.mark.steps))
 
     def _nodes(self, marked: PortEvent, calls: set[int]) -> frozenset[int]:
-        """The nodes of the tree that stand for events of these calls, or came to light below."""
+        """The nodes for events of these calls, or of calls below them in re-runs."""
         trace = self.source.trace_of(marked.call)
         ids = (self.tree.id(position) for position in range(len(self.tree.columns)))
         return frozenset(node for node in ids if self._mark(node, trace) in calls)
 
     def _mark(self, node: int, trace: TraceTree) -> int:
-        """The call of a trace that a node belongs to; 0 if to none."""
+        """The mark of the call in a trace to which a node belongs; 0 if there is none."""
         call = self.source.event(node).call
         while self.source.trace_of(call) is not trace:
             outside = self.source.outside(call, any_below=True)
@@ -133,7 +132,7 @@ class PrologProvenance:
 
 
 class _Walk:
-    """The way back from a marked part, step by step, with the nodes that it passes."""
+    """Follows a marked part back to its origin, and notes the nodes on the way."""
 
     def __init__(self, provenance: PrologProvenance, node: int, event: PortEvent) -> None:
         self._source = provenance.source
@@ -150,23 +149,23 @@ class _Walk:
         call = self._event.call
         self._check_bound(path)
         is_given = bool(self._steps.is_given(call, path))
-        seen: set[tuple[int, Path, bool]] = set()
-        while (id(call), path, is_given) not in seen:
-            seen.add((id(call), path, is_given))
+        visited: set[tuple[int, Path, bool]] = set()
+        while (id(call), path, is_given) not in visited:
+            visited.add((id(call), path, is_given))
             match self._step(call, path, is_given):
                 case Made(maker, by):
                     return self._made(maker, by)
-                case CameIn(through, place):
+                case CameIn(through, path_there):
                     if through is call and not is_given:
                         self.passed.append(self._node)
                     self._up_to(through)
-                    call, path, is_given = through, place, True
-                case Inside(owner, event, place):
+                    call, path, is_given = through, path_there, True
+                case Inside(owner, event, path_there):
                     self._up_to(owner)
-                    call, path, is_given = self._down_to(event), place, False
+                    call, path, is_given = self._down_to(event), path_there, False
                 case None:
                     raise _Unknown(self._lost(call, is_given))
-        raise _Unknown("the way back to it leads in a circle")
+        raise _Unknown("the search for its origin leads in a circle")
 
     def _step(self, call: TracedCall, path: Path, is_given: bool) -> Step | None:
         outside = self._source.outside(call)
@@ -176,7 +175,7 @@ class _Walk:
                 raise _Unknown(why, self._node)
             step = self._steps.inside(call, path)
             if outside is not None and isinstance(step, Made) and step.call is call.caller:
-                # What a library predicate made, which was run again without its caller.
+                # The re-run of a library predicate has no caller; take that of the first run.
                 return None if outside.call.caller is None else Made(outside.call.caller, step.by)
             return step
         if outside is None:
@@ -185,7 +184,7 @@ class _Walk:
         return self._steps.before(outside.call, path)
 
     def _look_from(self, event: PortEvent) -> None:
-        """Follow the branch of an event, in whichever trace it is."""
+        """Continue on the branch of an event, which may be in another trace."""
         self._trace = self._source.trace_of(event.call)
         self._steps = SubtermOrigin(self._source.terms, Branch(self._trace, event))
 
@@ -214,7 +213,7 @@ class _Walk:
     # --- in the tree -----------------------------------------------------------------------------
 
     def _up_to(self, call: TracedCall) -> None:
-        """Go up to the event of a call that is one of the callers, or stay."""
+        """Go up to the event of a call, which is the current one or a caller of it."""
         while self._source.event(self._node).call is not call:
             parent = int(self._tree.columns.parent[self._tree.position(self._node)])
             if parent < 0:
@@ -222,7 +221,7 @@ class _Walk:
             self._visit(self._tree.id(parent))
 
     def _down_to(self, event: PortEvent) -> TracedCall:
-        """Go down to an event; its call, or what it was run again as."""
+        """Go down to an event; returns its call, or that of its re-run."""
         below = self._source.child(self._node, event)
         if below is None or not self._is_known(below):
             why = f"it was made below call {self._node}, which was not looked into yet"

@@ -1,15 +1,15 @@
-"""Events into calls: what each called on the way to each answer, and what it tried in vain.
+"""Turns events into calls: the calls behind each answer, and the attempts that failed.
 
-The current *branch* is the left-to-right list of the calls that led to where execution is; in it
-every call stands after its caller and after what was called before. Backtracking cuts off its end.
+The current *branch* is the left-to-right list of the calls that led to the current point of
+execution. In it, a call follows its caller and all earlier calls. Backtracking removes its end.
 
-What Prolog does not tell is inferred here, and nowhere else:
+Only this module infers what Prolog does not report:
 - A call that left no choice point gets no fail port; it has failed when backtracking passes it.
-  So has one that was running, as `catch/3` is when what it recovers by fails.
-- `\\+` commits without a port; that it failed shows when its calls are cut off although execution
-  goes on neither inside it nor after it.
-- After a `\\+` that failed, execution may go on in the same clause, at what is left of a construct,
-  without a port; that shows when the clause goes on although calls of the `\\+` are on the branch.
+  So has a running call, such as `catch/3` when its recovery goal fails.
+- `\\+` commits without a port. It failed if its calls are removed from the branch although
+  execution continues neither inside it nor after it.
+- After a `\\+` that failed, execution may continue without a port at an alternative in the same
+  clause. It did if the clause continues while calls of the `\\+` are on the branch.
 - A library predicate that is re-entered inside gives a second answer without a redo port.
 
 Citation: Mercury's contexts (MacLarty, Somogyi & Brown 2005); the trace tree of debug slicing.
@@ -52,14 +52,14 @@ class TraceTree:
     """
 
     def __init__(self, lines: Iterable[list[str]], run: Run) -> None:
-        """Of what `events.read` understands; the tables and answers are put into `run`."""
+        """Parses lines with `port_events.read`, which puts tables and answers into `run`."""
         self.run = run
         self.calls: list[TracedCall] = []
         self.cuts: list[Cut] = []
         self.refuting: list[TracedCall] = []
         """The branches on which negated goals succeeded, so that the negations failed."""
         self.unknown_frames = 0
-        """How often something was told of a call that never was; tabling does that."""
+        """The number of events of frames that were never called; tabling causes them."""
         self._branch: list[TracedCall | Marker] = []
         self._of_frame: dict[int, TracedCall] = {}
         self._new_cuts: list[Cut] = []
@@ -71,7 +71,7 @@ class TraceTree:
 
     @property
     def length(self) -> int:
-        """How many events there were."""
+        """The number of events."""
         return self._time
 
     @property
@@ -83,15 +83,15 @@ class TraceTree:
 
     @property
     def success(self) -> list[TracedCall]:
-        """The branch of the last answer of the goal; empty where there is none."""
+        """The branch of the goal's last answer; empty if it has none."""
         return path_to(self.root.answers[-1].last) if self.root.answers else []
 
     def failed_leaves(self) -> list[TracedCall]:
-        """Calls that failed at once."""
+        """The calls that failed without making a call."""
         return [
-            each
-            for each in self.calls
-            if not each.has_children and each.failed is not None and not each.answers
+            call
+            for call in self.calls
+            if not call.has_children and call.failed is not None and not call.answers
         ]
 
     # --- events ----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class TraceTree:
     def call(
         self, frame: int, caller: int, pc: int, predicate: int, term: int, states: str
     ) -> None:
-        """See `events.Events`, as of the others."""
+        """See `port_events.EventListener`; so for the methods below."""
         self._time += 1
         if self._has_raised:
             self._forget_raised()
@@ -191,7 +191,7 @@ class TraceTree:
             self._note_kept(call, call.caller)
 
     def _note_kept(self, call: TracedCall, caller: TracedCall) -> None:
-        """An answer of a call in a condition: another one is not asked for."""
+        """Note a FIRST event if the call is in a condition, which takes only one answer."""
         clause = None if caller.clause is None else self.run.clauses.get(caller.clause)
         if clause is None or not clause.conditions:
             return
@@ -222,7 +222,7 @@ class TraceTree:
         self._jump(call, clause, construct)
 
     def _jump(self, call: TracedCall, clause: Clause, construct: Construct) -> None:
-        """Execution goes on after the part of a construct that failed."""
+        """Execution continues after the part of a construct that failed."""
         start = construct.start
         first = next((each for each in call.body if place_of(each) > start), None)
         length = len(self._branch) if first is None else self._index(first)
@@ -251,7 +251,7 @@ class TraceTree:
         if call.raised is not None:
             return
         call.raised = term
-        # All that was tried before counts: what failed may have had to be true, or to raise.
+        # All earlier attempts count: one that failed should perhaps have succeeded or raised.
         call.raised_after = tuple(
             dict.fromkeys((*because(call, call.body), *call.guards, *in_vain(call.log)))
         )
@@ -261,7 +261,7 @@ class TraceTree:
         reopen(call)
 
     def _take_back(self, call: TracedCall) -> None:
-        """The answer that was just told is none: the call was declared to have no other way."""
+        """Withdraw the last answer: the call is declared det but left a choice point."""
         call.answers.pop()
         call.answered = PortEvent(Port.EXIT, call, len(call.answers) - 1) if call.answers else None
         log = call.caller.log if call.caller is not None else []
@@ -302,7 +302,7 @@ class TraceTree:
         return call
 
     def _heard_of(self, frame: int) -> TracedCall | None:
-        """The call of a frame in which execution goes on."""
+        """The call of a frame in which execution continues."""
         self._time += 1
         call = self._of_frame.get(frame)
         if call is None:
@@ -314,7 +314,7 @@ class TraceTree:
         return call
 
     def _settle(self, call: TracedCall, clause: Clause, pc: int | None) -> None:
-        """Before a clause goes on at a place (None: at its end): what went on without a port."""
+        """Infer the jumps without a port, before a clause continues at `pc` (None: at its end)."""
         while True:
             failed = [
                 each
@@ -347,12 +347,12 @@ class TraceTree:
         return next(i for i in range(len(self._branch) - 1, -1, -1) if self._branch[i] is item)
 
     def _reenter(self, call: TracedCall) -> None:
-        """A call that was left is heard of again: something inside it was redone out of sight."""
+        """A call that had exited has another event: something inside it was redone out of sight."""
         self._cut_off(max(call.end_on_branch, call.position + 1), call, None)
         reopen(call)
 
     def _forget_raised(self) -> None:
-        """After an exception was caught: what it left is on no branch any more."""
+        """Remove the calls that an exception left from the branch, after it was caught."""
         self._has_raised = False
         while self._branch:
             last = self._branch[-1]
@@ -365,7 +365,8 @@ class TraceTree:
     def _cut_off(
         self, length: int, at: TracedCall | None, start: int | None, *, unwinding: bool = False
     ) -> None:
-        """Backtrack to a length of the branch; execution goes on in `at`, in a construct or not."""
+        """Backtrack to a length of the branch; execution continues in `at`, in the construct at
+        `start` if that is not None."""
         if len(self._branch) <= length:
             return
         gone = self._branch[length:]
@@ -390,7 +391,7 @@ class TraceTree:
     def _commitments(
         self, gone: Sequence[TracedCall | Marker], at: TracedCall | None, start: int | None
     ) -> set[int]:
-        """The calls in negations that failed, which claim nothing about further answers."""
+        """The ids of calls in negations that failed; nothing is known of their further answers."""
         committed: set[int] = set()
         groups: dict[tuple[int, int], tuple[TracedCall, Construct, list[TracedCall | Marker]]] = {}
         for each in gone:
@@ -425,7 +426,7 @@ class TraceTree:
 
 
 def _is_left(call: TracedCall, clause: Clause, construct: Construct, failed: Construct) -> bool:
-    """Whether a construct still has another way when a negation failed: the newest one is taken."""
+    """Whether a construct still has an alternative to try after a negation failed."""
     start, otherwise = construct.start, construct.otherwise
     if start >= failed.start or start < call.cut_at:
         return False

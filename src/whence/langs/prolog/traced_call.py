@@ -1,8 +1,8 @@
-"""A call of a traced goal: how it was left, what it called on the way, what it tried in vain.
+"""A call of a traced goal: its solutions, the calls behind each, and the attempts that failed.
 
-`trace_tree.py` fills these in from events; here is what they mean. A call's `body` is its part of
-the current branch, of which each answer takes a copy; its `log` has all that ever happened directly
-below it, from which the children of a failure are taken.
+`trace_tree.py` fills in these records from events. A call's `body` is its part of the current
+branch; each solution takes a copy of it. Its `log` holds every event directly below the call; the
+children of a failure come from it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ from whence.langs.prolog.port_events import Clause, Construct, Predicate
 
 
 class Port(Enum):
-    """How a call was left: the events that are nodes of the evaluation tree."""
+    """How control left a call. These events are the nodes of the evaluation tree."""
 
     EXIT = "exit"
     FAIL = "fail"
     FIRST = "first"
-    """No answer but the earlier ones comes before an answer that was kept, and others were not."""
+    """A cut or condition kept this answer, and the call has only the earlier ones before it."""
     RAISE = "exception"
     STOPPED = "stopped"
 
 
 @dataclass(unsafe_hash=True, slots=True)
 class PortEvent:
-    """A call being left: its `number`-th answer, its failure, an exception; or that it was not.
+    """Control leaves a call by a port; `number` is the index of the answer (EXIT, FIRST).
 
-    Or that its answers up to the `number`-th are its first ones.
-
-    It never changes; to freeze it would make each of millions take four times as long.
+    Immutable by convention: there are millions, and a frozen dataclass takes four times as long.
     """
 
     port: Port
@@ -42,7 +40,7 @@ class PortEvent:
 
 @dataclass(slots=True)
 class Solution:
-    """One answer of a call: what it is, and what on the branch made it."""
+    """One answer of a call: its term, and the events on the branch that led to it."""
 
     term: int
     states: str
@@ -51,14 +49,14 @@ class Solution:
     children: tuple[PortEvent, ...]
     time: int
     logged: int
-    """How long the call's log was."""
+    """The length of the call's log at that time."""
     last: TracedCall
-    """Where the branch ended: `path_to` it is the branch on which the answer was found."""
+    """The last call of the branch on which the answer was found (see `path_to`)."""
 
 
 @dataclass(slots=True)
 class Marker:
-    """In a body: something was tried here and failed, and execution went on because it did."""
+    """In a body: a part of a construct failed here, so execution continued at its alternative."""
 
     owner: TracedCall
     construct: Construct
@@ -67,7 +65,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """In a log: execution went on after what failed in a construct."""
+    """In a log: execution continued after the part of a construct that failed."""
 
     construct: Construct
 
@@ -79,7 +77,7 @@ class NewClause:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """In a log: a negation failed, because of these."""
+    """In a log: a negation failed, because of these events."""
 
     construct: Construct
     because: tuple[PortEvent, ...]
@@ -91,7 +89,7 @@ LogEntry = PortEvent | Jump | NewClause | Committed
 class TracedCall:
     """A call. `mark` numbers calls in order; `parent` is the call before it on its branch.
 
-    Written out, as a run has hundreds of thousands of them.
+    A plain class with slots, because a run has hundreds of thousands of calls.
     """
 
     __slots__ = (
@@ -129,37 +127,37 @@ class TracedCall:
         self.tried: tuple[int, ...] = ()
         self.answers: list[Solution] = []
         self.answered: PortEvent | None = None
-        """The last of its answers."""
+        """The event of its last answer."""
         self.failed: int | None = None
         self.raised: int | None = None
         self.raised_after: tuple[PortEvent, ...] = ()
         self.last_time = 0
-        """When it was last heard of."""
+        """The time of its last event."""
         self.has_children = False
         self.body: list[TracedCall | Marker] = []
         self.log: list[LogEntry] = []
         self.guards: tuple[PortEvent, ...] = ()
-        """What earlier clauses tried before a cut that they did not reach."""
+        """What earlier clauses tried before a cut that they never reached."""
         self.attempt_start = 0
         self.cut_at = -1
-        """Where its clause last cut; no other way is left in what stands before."""
+        """The program counter of its clause's last cut, which removed all earlier alternatives."""
         self.is_open = True
         self.end_on_branch = 0
-        """Where the branch ended when it was last left."""
+        """The length of the branch when the call last exited."""
         self.entered_at: int | None = None
-        """Of a call that was not looked into: the number of inferences when it was made."""
+        """Of a skipped call: the number of inferences when it was made."""
         self.effort = 0
-        """How many inferences were made in it, out of sight."""
+        """The number of unobserved inferences inside a skipped call."""
         self.repeats: TracedCall | None = None
-        """Of a call that was stopped: one that led to it, with the same arguments."""
+        """Of a stopped call: a caller of it with the same predicate and arguments."""
 
     @property
     def is_skipped(self) -> bool:
-        """Whether it was run without being looked into."""
+        """Whether it ran without being traced."""
         return self.entered_at is not None
 
     def note_effort(self, inferences: int) -> None:
-        """It is made, or left: so many inferences were made so far."""
+        """Note the number of inferences so far, at the entry or exit of a skipped call."""
         if self.entered_at is None:
             self.entered_at = inferences
         self.effort = inferences - self.entered_at
@@ -167,7 +165,7 @@ class TracedCall:
 
 @dataclass(slots=True)
 class Cut:
-    """A cut that was run by `call`: the branch from there to `last`, and what it pruned."""
+    """A cut in the clause of `call`: the branch from there to `last`, and what the cut pruned."""
 
     call: TracedCall
     last: TracedCall
@@ -181,14 +179,14 @@ class Cut:
 
 
 def root_of(call: TracedCall) -> TracedCall:
-    """The goal that led to a call."""
+    """The goal of the trace that holds a call."""
     while call.caller is not None:
         call = call.caller
     return call
 
 
 def judged_terms(event: PortEvent) -> list[int]:
-    """The term of the call, then those of what is judged of it."""
+    """The term of the call, then the terms of the outcome that is judged."""
     call = event.call
     match event.port:
         case Port.EXIT:
@@ -205,7 +203,7 @@ def judged_terms(event: PortEvent) -> list[int]:
 
 
 def answer_at(call: TracedCall, time: int | None) -> Solution | None:
-    """The answer that a call had last given at a time (None: at the end)."""
+    """The last answer of a call up to a time (None: the end)."""
     for answer in reversed(call.answers):
         if time is None or answer.time <= time:
             return answer
@@ -226,81 +224,81 @@ def path_to(call: TracedCall, after: TracedCall | None = None) -> list[TracedCal
 
 
 def place_of(item: TracedCall | Marker) -> int:
-    """Where in its caller's clause it stands; a construct stands just after its start."""
+    """Its program counter in its caller's clause; that of a construct is just after its start."""
     return item.pc if isinstance(item, TracedCall) else item.construct.start + 1
 
 
 def is_inside(item: TracedCall | Marker, construct: Construct) -> bool:
-    """Whether something on the branch stands inside a negation, or in the first part of an or."""
+    """Whether an item of the branch is inside a negation, or in the first part of a disjunction."""
     if isinstance(item, TracedCall):
         return construct.start < item.pc <= construct.otherwise
     return construct.start < item.construct.start < construct.otherwise
 
 
 def reopen(call: TracedCall | None) -> None:
-    """A call that runs again, and with it its callers. Those of an open call are open."""
+    """Mark a call and its callers as running. The callers of an open call are open already."""
     while call is not None and not call.is_open:
         call.is_open = True
         call = call.caller
 
 
 def stopped_in(call: TracedCall) -> TracedCall | None:
-    """What a call was waiting for when the run was stopped."""
+    """The call that a call was waiting for when the run was stopped."""
     last = next((each for each in reversed(call.body) if isinstance(each, TracedCall)), None)
     return last if last is not None and last.is_open else None
 
 
 def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[PortEvent]:
-    """A part of a call's branch as what it shows: last answers, and what was tried in vain.
+    """The events that explain a part of a call's branch: last answers, and failed attempts.
 
-    Calls that one goal made, a goal put together at run time and called, are made by code that is
-    out of sight: all that happened below it counts, as below a library predicate.
+    If one goal made several calls, it was constructed at run time, and its code is out of sight:
+    every event below it counts, as below a library predicate.
     """
-    found: list[PortEvent] = []
+    events: list[PortEvent] = []
     is_user = owner.predicate.is_user
     before = -1
-    for each in items:
-        if isinstance(each, Marker):
+    for item in items:
+        if isinstance(item, Marker):
             before = -1
-            found += each.tried
+            events += item.tried
             continue
-        if is_user and each.pc >= 0 and (each.pc == before or each.failed is not None):
+        if is_user and item.pc >= 0 and (item.pc == before or item.failed is not None):
             return _because_of_hidden(owner, items)
-        before = each.pc
-        _add_shown(each, found)
-    return found
+        before = item.pc
+        _add_outcome(item, events)
+    return events
 
 
 def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[PortEvent]:
-    """The same, where one goal made several of the calls, or one that failed."""
-    found: list[PortEvent] = []
+    """The same, if one goal made several of the calls, or one that failed."""
+    events: list[PortEvent] = []
     for pc, group in groupby(items, key=_hidden_in):
         together = list(group)
-        calls = [each for each in together if isinstance(each, TracedCall)]
-        if pc >= 0 and (len(calls) > 1 or any(each.failed is not None for each in calls)):
-            found += completed(_last_at(owner.log, pc))
+        calls = [item for item in together if isinstance(item, TracedCall)]
+        if pc >= 0 and (len(calls) > 1 or any(call.failed is not None for call in calls)):
+            events += completed(_last_at(owner.log, pc))
             continue
-        for each in together:
-            if isinstance(each, Marker):
-                found += each.tried
+        for item in together:
+            if isinstance(item, Marker):
+                events += item.tried
             else:
-                _add_shown(each, found)
-    return found
+                _add_outcome(item, events)
+    return events
 
 
 def keeping(call: TracedCall, clause: Clause) -> list[PortEvent]:
-    """Why a clause that cut, or took a condition's first answer, kept what it kept.
+    """Why a clause that cut, or took a condition's first answer, kept the answer that it kept.
 
-    What failed before that, or was true where a negation needed it not to be, and that what was
-    kept came first. A conditional whose condition failed has a marker, which tells of it.
+    The events are earlier failures, successes that made a negation fail, and FIRST events of the
+    kept answers. A conditional whose condition failed has a marker instead.
     """
-    failed = [each.construct for each in call.body if isinstance(each, Marker)]
-    conditions = [each for each in clause.conditions if each not in failed]
+    failed = [item.construct for item in call.body if isinstance(item, Marker)]
+    conditions = [construct for construct in clause.conditions if construct not in failed]
     if call.cut_at < 0 and not conditions:
         return []
-    on_branch = {id(each) for each in call.body}
+    on_branch = {id(item) for item in call.body}
     log = call.log[call.attempt_start :]
-    negated = {each for entry in log if isinstance(entry, Committed) for each in entry.because}
+    negated = {event for entry in log if isinstance(entry, Committed) for event in entry.because}
 
     def explains(event: PortEvent) -> bool:
         called, pc = event.call, event.call.pc
@@ -310,33 +308,32 @@ def keeping(call: TracedCall, clause: Clause) -> list[PortEvent]:
             return False
         if not (called.predicate.is_user or called.log):
             return False
-        return 0 <= pc <= call.cut_at or any(each.holds(pc) for each in conditions)
+        return 0 <= pc <= call.cut_at or any(condition.holds(pc) for condition in conditions)
 
-    return [each for each in in_vain(log) if explains(each)]
+    return [event for event in in_vain(log) if explains(event)]
 
 
 def first_of(call: TracedCall) -> list[PortEvent]:
-    """That a call's answers so far came first, where it could have come to another one."""
+    """The FIRST event of a call's last answer, if the call could have another answer."""
     if call.answered is None or not (call.predicate.is_user or call.log):
         return []
     return [PortEvent(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
 
 
-def _add_shown(call: TracedCall, found: list[PortEvent]) -> None:
-    """What a call on the branch shows: its last answer, or what it raised."""
+def _add_outcome(call: TracedCall, events: list[PortEvent]) -> None:
     if call.raised is not None:
-        found.append(PortEvent(Port.RAISE, call))
+        events.append(PortEvent(Port.RAISE, call))
     elif call.answered is not None and call.failed is None:
-        found.append(call.answered)
+        events.append(call.answered)
 
 
 def _hidden_in(item: TracedCall | Marker) -> int:
-    """The program counter that calls share which are made by the same goal."""
+    """The program counter of the goal that made a call; calls made by one goal share it."""
     return item.pc if isinstance(item, TracedCall) else -1
 
 
 def _last_at(log: list[LogEntry], pc: int) -> list[LogEntry]:
-    """What happened when the goal at a program counter was last run."""
+    """The log entries of the last execution of the goal at a program counter."""
     end = len(log)
     while end and not _is_at(log[end - 1], pc):
         end -= 1
@@ -351,7 +348,7 @@ def _is_at(entry: LogEntry, pc: int) -> bool:
 
 
 def evaluation(log: list[LogEntry], construct: Construct, reach: int) -> list[LogEntry]:
-    """What the log holds of the last evaluation of a construct, up to a program counter."""
+    """The log entries of the last evaluation of a construct, up to a program counter."""
     first = len(log)
     while first and _is_inside(log[first - 1], construct):
         first -= 1
@@ -371,9 +368,9 @@ def _is_inside(entry: LogEntry, construct: Construct) -> bool:
 
 
 def in_vain(log: Iterable[LogEntry]) -> list[PortEvent]:
-    """The children of what failed: every answer and every failure below it, in order.
+    """The children of a failure: every answer and every failure below it, in order.
 
-    Inside a negation that failed only what made it fail counts, which is the last answers.
+    Inside a negation that failed, only the last answers count, which made it fail.
     """
     kept: list[LogEntry] = []
     for entry in log:
@@ -395,14 +392,15 @@ def _is_inside_negation(entry: LogEntry, construct: Construct) -> bool:
 
 
 def completed(log: Iterable[LogEntry]) -> list[PortEvent]:
-    """All that happened below code that is out of sight, and that calls had no more answers.
+    """Every event below code that is out of sight, and the failures that have no port.
 
-    `findall/3` fails back into what it calls, which shows in no port where there is nothing left.
+    `findall/3` backtracks into the goal that it calls. If no choice point is left, no port shows
+    that the goal has no further answer.
     """
     events = in_vain(log)
-    last = {each.call.mark: each for each in events if each.port is not Port.FIRST}
+    last = {event.call.mark: event for event in events if event.port is not Port.FIRST}
     return events + [
-        PortEvent(Port.FAIL, each.call)
-        for each in last.values()
-        if each.port is Port.EXIT and not each.call.answers[each.number].more
+        PortEvent(Port.FAIL, event.call)
+        for event in last.values()
+        if event.port is Port.EXIT and not event.call.answers[event.number].more
     ]

@@ -7,7 +7,7 @@ from prolog import need_swipl
 
 from whence.errors import WhenceError
 from whence.langs.prolog.goal_execution import GoalExecution
-from whence.langs.prolog.slice_picture import Picture, as_dot, as_text, pictured, write_svg
+from whence.langs.prolog.slice_picture import Picture, as_dot, as_text, draw_slices, write_svg
 from whence.langs.prolog.swipl_process import Engine
 from whence.langs.prolog.term_provenance import slices_of
 from whence.langs.prolog.traced_call import Port, PortEvent
@@ -36,7 +36,7 @@ def drawn(folder: Path, program: str, goal: str, most: int = 400) -> Picture:
         event = PortEvent(Port.EXIT, execution.trace.root, 0)
         flow, debug = slices_of(execution.source, event, (1,))
         assert debug is not None
-        return pictured(execution.source, event, flow, debug, most)
+        return draw_slices(execution.source, event, flow, debug, most)
 
 
 def test_the_text_tells_what_became_of_each_call_and_its_slices(tmp_path: Path) -> None:
