@@ -81,7 +81,7 @@ class Tree(Protocol):
         """The rules that `columns.rule` numbers."""
 
     def call(self, position: int) -> Call:
-        """The call in full, read when it is looked at."""
+        """The call in full; read on demand."""
 
     def id(self, position: int) -> int:
         """The stable id of the call at a position."""
@@ -201,7 +201,7 @@ class Freezing(Protocol):
     """Re-runs that replace calls that were judged right by their recorded effects."""
 
     def frozen(self, node: int) -> str:
-        """Says that a call is frozen, or why it cannot be; empty if nobody wanted to freeze it."""
+        """Says that a call is frozen, or why it cannot be; "" if no one tried to freeze it."""
 
 
 @runtime_checkable
@@ -321,7 +321,7 @@ class Suspects(Protocol):
 
     @property
     def top_is_open(self) -> bool:
-        """Whether nobody has said anything about the top yet."""
+        """Whether the top has no verdict yet."""
 
     @property
     def weight(self) -> Floats:
@@ -333,7 +333,7 @@ class Suspects(Protocol):
 
     @property
     def graph(self) -> CallGraph | None:
-        """What the text of the program says about who calls whom."""
+        """The call graph in the text of the program."""
 
     @property
     def yes(self) -> Int64s:
@@ -530,7 +530,7 @@ class Opened:
     tests: RegressionTestWriter | None = None
     recording: RecordingFacts | None = None
     identify: Callable[[Path], Identify] | None = None
-    """How calls are known in every run, given the folder of the project."""
+    """Gives the stable equations of calls, given the folder of the project."""
     computes_origins: bool = False
     """Whether origins are computed from the file, which a converted file must then hold."""
 

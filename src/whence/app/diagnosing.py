@@ -52,13 +52,13 @@ def diagnose(
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
-    `top_is_wrong`: the person has already said so. `symptom_is_named`: nobody is asked what is
-    wrong with the run. `is_zoom`: the tree holds the steps of one call; oracles know nothing of
-    them and answers are not stored. `about`: which of several trees of one file this is.
+    `top_is_wrong`: the user has already said so. `symptom_is_named`: the user is not asked what is
+    wrong with the run. `is_zoom`: the tree holds the steps of one call; oracles do not know them,
+    and answers are not stored. `about`: which of several trees of one file this is.
     """
     tree = opened.tree
-    # Whatever may be wrong with the request is found before an earlier session is touched.
-    wishes = _wishes(request, tree)
+    # Errors in the request are raised before an earlier session is changed.
+    settings = _settings(request, tree)
     check_output(request.output)
     waiting = ProgressDisplay()
     with ExitStack() as resources:
@@ -68,7 +68,7 @@ def diagnose(
             [] if is_zoom else oracle_gathering.gather(request, opened, path, ours, screen.note)
         )
         resources.callback(oracle_gathering.close, oracles)
-        wishes += oracle_gathering.turned_off(request, oracles)
+        settings += oracle_gathering.turned_off(request, oracles)
         log = _session_log(request, opened, path, about, screen.note)
         if log is not None:
             resources.callback(log.close)
@@ -111,18 +111,18 @@ def diagnose(
         if log is not None and log.entries:
             screen.note(f"Going on with the session kept in {log.path}; --fresh starts a new one.")
         goes_on = log is not None and bool(log.entries)
-        said: Sequence[Event] | Diagnosis = ()
+        opening: Sequence[Event] | Diagnosis = ()
         if not goes_on and not symptom_is_named and ours.run_judge is not None:
             answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
-            said = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
-        if not said and first is not None and not goes_on:
-            said = first(screen)
-        if isinstance(said, Diagnosis):
-            diagnosis = said
-            result = "There is nothing to find" if said.reason != LEFT else "Nothing was found"
-            screen.note(f"{result}: {said.reason}.")
+            opening = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
+        if not opening and first is not None and not goes_on:
+            opening = first(screen)
+        if isinstance(opening, Diagnosis):
+            diagnosis = opening
+            result = "There is nothing to find" if opening.reason != LEFT else "Nothing was found"
+            screen.note(f"{result}: {opening.reason}.")
         else:
-            outcome, left = converse(driver, screen, driver.start([*wishes, *said]))
+            outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
             diagnosis = driver.diagnosis(outcome, left)
         oracle_gathering.say_notes(oracles, screen.note)
         write_report(request, driver, diagnosis, screen.note)
@@ -152,11 +152,11 @@ def _answers(name: str | None, resources: ExitStack) -> TextIO | None:
         raise WhenceError(f"{name}: the answers cannot be read ({problem.strerror})") from problem
 
 
-def _wishes(request: SessionRequest, tree: Tree) -> list[Event]:
+def _settings(request: SessionRequest, tree: Tree) -> list[Event]:
     """The request as events at the start of the session."""
-    wishes: list[Event] = []
+    settings: list[Event] = []
     if request.strategy is not None:
-        wishes.append(StrategyChosen(find_strategy(request.strategy).name))
+        settings.append(StrategyChosen(find_strategy(request.strategy).name))
     for name, is_wanted, on in (
         ("compression", request.compress, True),
         ("single_rule", request.single_rule, True),
@@ -164,8 +164,8 @@ def _wishes(request: SessionRequest, tree: Tree) -> list[Event]:
         ("slicing", request.no_slicing, False),
     ):
         if is_wanted:
-            wishes.append(SwitchTurned(name, on))
-    return wishes + [TrustGiven(_trust(tree, text)) for text in request.trust]
+            settings.append(SwitchTurned(name, on))
+    return settings + [TrustGiven(_trust(tree, text)) for text in request.trust]
 
 
 def _trust(tree: Tree, text: str) -> Trust:

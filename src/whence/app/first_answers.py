@@ -22,8 +22,8 @@ class FirstAnswers:
     def __init__(
         self, opened: Opened, named: Symptom | None, *, asks: bool, fresh: bool = False
     ) -> None:
-        """`named`: the symptom of the command line; `asks`: a person is asked if nobody named it;
-        `fresh`: which operand of an assertion is wrong is asked again."""
+        """`named`: the symptom of the command line; `asks`: ask the user if there is none;
+        `fresh`: ask again which operand of an assertion is wrong."""
         self._opened = opened
         self._named = named
         self._asks = asks
@@ -76,7 +76,7 @@ class FirstAnswers:
 
 
 def _ask(symptoms: RunSymptoms, screen: Screen) -> Symptom | Diagnosis:
-    """Ask what is wrong; a diagnosis if nothing is, or nobody says."""
+    """Ask what is wrong; returns a diagnosis if nothing is, or if the user does not say."""
     run = symptoms.summary()
     text = f"{run.ending}\n{run.cycle}"
 

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from whence.app.session_driver import SessionDriver
 from whence.app.session_request import SessionRequest
@@ -54,7 +53,7 @@ def write_report(
         note(_written_test(request.regression_test, debugging, diagnosis))
 
 
-def _inside(debugging: SessionDriver) -> dict[str, Any]:
+def _inside(debugging: SessionDriver) -> dict[str, object]:
     """How the session inside the call at fault ended."""
     outcome = react(debugging.state)
     counts = debugging.counts

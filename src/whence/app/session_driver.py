@@ -142,16 +142,16 @@ class SessionDriver:
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
         self._inquiry = Inquiry(self.reruns, self.sources, self.waiting, self.recording_notes)
 
-    def start(self, wishes: Sequence[Event] = ()) -> Outcome:
-        """Take in what the log holds and then what is wished; say what is needed first.
+    def start(self, settings: Sequence[Event] = ()) -> Outcome:
+        """Apply the log and then the settings of the command line; returns the first outcome.
 
-        A wish is an event of the command line. One that changes nothing is passed over.
+        A setting that changes nothing is skipped.
         """
         self._replay()
         goes_on = bool(self.entries)
-        for wish in wishes:
-            if not self._holds(wish):
-                self._step(wish)
+        for setting in settings:
+            if not self._holds(setting):
+                self._step(setting)
         if self.entries and not goes_on:
             self._step(Begun())
         outcome, is_allowed = react(self.state), True
@@ -210,7 +210,8 @@ class SessionDriver:
 
     def judged_right(self) -> list[int]:
         """The calls that were said to be right."""
-        return [each.node for each in self.state.facts.answers if each.verdict is Verdict.RIGHT]
+        answers = self.state.facts.answers
+        return [answer.node for answer in answers if answer.verdict is Verdict.RIGHT]
 
     def zoom(self, node: int) -> tuple[SessionDriver, Outcome]:
         """A session inside a call that is wrong. What was said of calls holds there, too."""
@@ -288,9 +289,9 @@ class SessionDriver:
             count += 1
         return count
 
-    def _holds(self, wish: Event) -> bool:
+    def _holds(self, setting: Event) -> bool:
         facts = self.state.facts
-        match wish:
+        match setting:
             case TrustGiven(trust):
                 return trust in facts.trusts
             case StrategyChosen(name):
@@ -355,17 +356,22 @@ class SessionDriver:
                 continue
             try:
                 with self.waiting(f"asking {oracle.name}"):
-                    said = oracle.judge(question)
+                    judgement = oracle.judge(question)
             except WhenceError as problem:
-                self.oracles = [each for each in self.oracles if each is not oracle]
+                self.oracles = [other for other in self.oracles if other is not oracle]
                 self.failures.append(str(problem))
                 self.notify(str(problem))
                 continue
-            if isinstance(said, Verdict):
-                return Answer(question.node, said, by=oracle.name)
-            if said is not None:
+            if isinstance(judgement, Verdict):
+                return Answer(question.node, judgement, by=oracle.name)
+            if judgement is not None:
                 return Answer(
-                    question.node, said.verdict, said.mark, oracle.name, said.expected, said.reason
+                    question.node,
+                    judgement.verdict,
+                    judgement.mark,
+                    oracle.name,
+                    judgement.expected,
+                    judgement.reason,
                 )
         return None
 
@@ -435,12 +441,12 @@ def _told(state: State, said: Sequence[Answer]) -> list[str]:
 
 
 def said_before(state: State, tree: Tree) -> list[Event]:
-    """What was said in a session of the calls of another tree, the top of which is wrong."""
+    """A session's verdicts on the calls of another tree, whose top is wrong."""
     space = state.space()
     top = tree.id(0)
-    said = (each for each in reversed(state.facts.answers) if each.node == top and each.mark)
-    marked = next((each.mark for each in said if each.verdict is Verdict.WRONG), None)
-    answers = [Answer(top, Verdict.WRONG, marked, by=SYMPTOM)]
+    of_top = (answer for answer in reversed(state.facts.answers) if answer.node == top)
+    wrong = (answer.mark for answer in of_top if answer.verdict is Verdict.WRONG and answer.mark)
+    answers = [Answer(top, Verdict.WRONG, next(wrong, None), by=SYMPTOM)]
     for position in range(1, len(tree.columns)):
         node = tree.id(position)
         try:

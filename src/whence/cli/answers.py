@@ -42,25 +42,25 @@ def run(options: argparse.Namespace) -> int:
     first, *names = options.words
     if first != FORGET or not names:
         raise UsageError("say what to forget, as in: whence answers forget 1a2b3c4d")
-    meant = _meant(file.all(), names)
-    file.withdraw(meant, now())
-    for said in meant:
-        print(f"forgotten: {_line(said)}")
+    selected = _select(file.all(), names)
+    file.withdraw(selected, now())
+    for answer in selected:
+        print(f"forgotten: {_line(answer)}")
     return 0
 
 
 def listing(statements: list[StoredAnswer]) -> list[str]:
-    """All statements by function; those that contradict each other are told."""
+    """All answers by function; contradictory ones are marked."""
     lines: list[str] = []
-    for function, group in groupby(statements, key=lambda each: each.equation.function):
-        said = list(group)
+    for function, group in groupby(statements, key=lambda answer: answer.equation.function):
+        answers = list(group)
         lines.append(f"{function}:")
         verdicts: dict[str, set[object]] = {}
-        for each in said:
-            verdicts.setdefault(each.equation.digest, set()).add(each.verdict)
-        for each in said:
-            disagreed = len(verdicts[each.equation.digest]) > 1
-            lines.append(f"  {_line(each)}{'  (contradicted)' if disagreed else ''}")
+        for answer in answers:
+            verdicts.setdefault(answer.equation.digest, set()).add(answer.verdict)
+        for answer in answers:
+            disagreed = len(verdicts[answer.equation.digest]) > 1
+            lines.append(f"  {_line(answer)}{'  (contradicted)' if disagreed else ''}")
     return lines
 
 
@@ -75,16 +75,16 @@ def _line(said: StoredAnswer) -> str:
     )
 
 
-def _meant(statements: list[StoredAnswer], names: list[str]) -> list[StoredAnswer]:
-    found: list[StoredAnswer] = []
+def _select(answers: list[StoredAnswer], names: list[str]) -> list[StoredAnswer]:
+    selected: list[StoredAnswer] = []
     for name in names:
-        by_function = [each for each in statements if each.equation.function == name]
-        fitting = by_function or [
-            each for each in statements if each.equation.digest.startswith(name.lower())
+        by_function = [answer for answer in answers if answer.equation.function == name]
+        matching = by_function or [
+            answer for answer in answers if answer.equation.digest.startswith(name.lower())
         ]
-        if not fitting:
+        if not matching:
             raise UsageError(f"nothing that is remembered is named {name}; `whence answers` lists")
-        if not by_function and len({each.equation.digest for each in fitting}) > 1:
+        if not by_function and len({answer.equation.digest for answer in matching}) > 1:
             raise UsageError(f"{name} may be several answers: write more of the name")
-        found += [each for each in fitting if each not in found]
-    return found
+        selected += [answer for answer in matching if answer not in selected]
+    return selected

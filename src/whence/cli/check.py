@@ -1,8 +1,8 @@
-"""`whence check [FILE]`: after the fix, run the recorded command again and hold it against what was
-said: is the symptom gone, and what became of the calls that were judged.
+"""`whence check [FILE]`: runs the recorded command again after a fix, and compares it with the
+answers: is the symptom gone, and how do the judged calls behave now.
 
-Calls of both runs are compared by function and inputs (`langs/python/trace/equations.py`), with
-whole values in the new run, so that a call that is missing there was not made.
+Calls of both runs are compared by function and inputs (`EquationDigests`). The new run records
+whole values, so a call that is missing there was not made.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it again, and say what became of what was wrong."""
+    """Run the command again, and print whether the symptom and the wrong calls are gone."""
     path = _recording(options.recording)
     before = open_trace(path)
     known = recording_summary(before)
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     symptom = recordings.read_symptom(path)
     gone, words = symptom_now(symptom, before, runs[1].tree)
     print(words)
-    left = _tell_calls(file, *runs)
+    left = _print_calls(file, *runs)
     if symptom is not None and not gone:
         recordings.write_symptom(again, symptom)
     if gone and not left:
@@ -215,12 +215,12 @@ def _part(tree: ColumnTree, position: int, part: str) -> str:
 
 @dataclass
 class _Run:
-    """The calls of one recording, by what they are known by in every run."""
+    """The calls of one recording, by their stable digests."""
 
     tree: ColumnTree
     project: Path
     by_inputs: dict[str, dict[str, int]] = field(default_factory=dict)
-    """For the digest of a call's inputs the digests of what came of it, and one such call."""
+    """By the digest of inputs: for each digest of an equation, the position of one such call."""
     incomplete: bool = False
 
     def look_for(self, functions: set[str]) -> None:
@@ -230,8 +230,8 @@ class _Run:
         last_names = {name.rpartition(".")[2] for name in functions}
         numbers = [
             number
-            for number, each in enumerate(self.tree.functions)
-            if each.qualname.rpartition(".")[2] in last_names
+            for number, function in enumerate(self.tree.functions)
+            if function.qualname.rpartition(".")[2] in last_names
         ]
         positions = np.flatnonzero(np.isin(columns.function, numbers))
         _, first = np.unique(columns.equation[positions], return_index=True)
@@ -243,27 +243,26 @@ class _Run:
                 self.by_inputs.setdefault(inputs, {})[digest] = position
 
 
-def _tell_calls(file: AnswerFile, before: _Run, after: _Run) -> int:
-    """Say what became of the calls that were judged; how many are still wrong."""
-    statements = list({each.equation.digest: each for each in file.all()}.values())
-    names = {each.equation.function for each in statements}
+def _print_calls(file: AnswerFile, before: _Run, after: _Run) -> int:
+    """Print how the judged calls behave now; returns how many are still wrong."""
+    answers = list({answer.equation.digest: answer for answer in file.all()}.values())
+    names = {answer.equation.function for answer in answers}
     before.look_for(names)
     after.look_for(names)
     left = 0
-    for said in statements:
-        became, is_left = became_of(said, before, after)
+    for answer in answers:
+        change, is_left = became_of(answer, before, after)
         left += is_left
-        if became:
-            print(f"  {said.equation.text} was {_was(said)}: {became}")
+        if change:
+            print(f"  {answer.equation.text} was {_was(answer)}: {change}")
     if after.incomplete:
         print(f"  (Only {_MOST_CALLS:,} calls were looked at.)")
     return left
 
 
 def became_of(said: StoredAnswer, before: _Run, after: _Run) -> tuple[str, bool]:
-    """What became of a call that was judged, and whether it is still wrong; nothing if it is as it
-    should be, or is none of this program.
-    """
+    """How a judged call behaves now, and whether it is still wrong; "" if it is right, or belongs
+    to another program."""
     then, now = (
         before.by_inputs.get(said.equation.inputs),
         after.by_inputs.get(said.equation.inputs),

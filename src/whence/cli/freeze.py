@@ -15,8 +15,8 @@ from whence.app.frontends import given_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.frozen_calls import FrozenCalls, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside
+from whence.langs.python.trace.trace_provenance import program_of
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.value import Limits
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import readable_call
@@ -49,7 +49,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Freeze what can be frozen, and say what came of it."""
+    """Try to freeze the calls, and print which can be frozen."""
     path = given_or_last(options.recording)
     tree = open_trace(path)
     if journal_beside(path, header_of(tree)) is None:
@@ -63,23 +63,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _calls_of(tree: ColumnTree, pattern: str) -> dict[int, tuple[int, int]]:
-    """By which of all calls it is: the id of each outermost call, and how many calls it made."""
-    known = [
-        fnmatchcase(each.name, pattern) or fnmatchcase(each.short(), pattern)
-        for each in tree.functions
+    """By ordinal: the id of each outermost call, and the number of calls that it made."""
+    is_named = [
+        fnmatchcase(function.name, pattern) or fnmatchcase(function.short(), pattern)
+        for function in tree.functions
     ]
-    source = tree.sources[0]
-    assert isinstance(source, TraceSource)
-    columns, ordinals = tree.columns, source.ordinals()
-    positions = np.flatnonzero(np.array(known)[columns.function] & (tree.details > 0))
+    program = program_of(tree)
+    if program is None or program is not tree.sources[0]:
+        raise UsageError("calls of a recording with child processes cannot be frozen")
+    columns, ordinals = tree.columns, program.ordinals()
+    positions = np.flatnonzero(np.array(is_named)[columns.function] & (tree.details > 0))
     if not len(positions):
         raise UsageError(f"no call of {pattern} was recorded; `whence show` lists what was")
     nodes = all_ids(tree)[positions]
-    made = columns.weight[positions].astype(np.int64) - 1
-    places = ordinals[nodes].tolist()
-    kept = outermost(dict(zip(places, made.tolist(), strict=True)))
-    numbered = dict(zip(places, nodes.tolist(), strict=True))
-    return {at: (numbered[at], calls) for at, calls in kept.items()}
+    below = columns.weight[positions].astype(np.int64) - 1
+    numbers = ordinals[nodes].tolist()
+    kept = outermost(dict(zip(numbers, below.tolist(), strict=True)))
+    ids = dict(zip(numbers, nodes.tolist(), strict=True))
+    return {ordinal: (ids[ordinal], calls) for ordinal, calls in kept.items()}
 
 
 def _lines(tree: ColumnTree, freezing: FrozenCalls, nodes: dict[int, int]) -> Iterator[str]:
@@ -88,17 +89,17 @@ def _lines(tree: ColumnTree, freezing: FrozenCalls, nodes: dict[int, int]) -> It
         effects = freezing.frozen.get(at)
         if effects is not None:
             below = f"{effects.calls:,} call{'s' * (effects.calls != 1)} below it"
-            said = f"frozen, with the {below}" if effects.calls else "frozen"
+            result = f"frozen, with the {below}" if effects.calls else "frozen"
         else:
-            said = f"not frozen: {freezing.refused[at]}"
-        yield from _wrapped(f"call {nodes[at]}, {call.equation(_BRIEF)}: {said}")
+            result = f"not frozen: {freezing.refused[at]}"
+        yield from _wrapped(f"call {nodes[at]}, {call.equation(_BRIEF)}: {result}")
     if len(nodes) > _SHOWN:
         yield f"… and {len(nodes) - _SHOWN:,} more calls. Of all of them:"
         for why, count in Counter(freezing.refused.values()).most_common():
             yield from _wrapped(f"  {count:,} not frozen: {why}")
     yield f"{len(freezing.frozen):,} of {len(nodes):,} calls can be frozen."
     if freezing.frozen:
-        spared = sum(1 + each.calls for each in freezing.frozen.values())
+        spared = sum(1 + effects.calls for effects in freezing.frozen.values())
         whole = int(tree.columns.weight[0]) - 1
         yield from _wrapped(
             f"Then {spared:,} of {whole:,} calls are not made, and running it again takes "

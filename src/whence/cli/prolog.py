@@ -205,9 +205,9 @@ def _slice(options: argparse.Namespace, execution: GoalExecution) -> int:
     if options.slice is not None:
         print("\n".join(as_text(picture)))
     calls = len(execution.trace.calls)
-    known = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
-    print(f"Of {calls} calls the data-flow slice has {len(flow)}, {known}.", flush=True)
-    skipped = sum(each.is_skipped for each in execution.trace.calls)
+    size = f"the debug slice {len(debug)}" if debug is not None else "the debug slice is too large"
+    print(f"Of {calls} calls the data-flow slice has {len(flow)}, {size}.", flush=True)
+    skipped = sum(call.is_skipped for call in execution.trace.calls)
     if skipped:
         print(f"Below --depth lies what {skipped} of them called ({SKIPPED.strip()}).", flush=True)
     if options.picture is not None:
@@ -256,7 +256,7 @@ def _listed(execution: GoalExecution) -> list[str]:
 
 
 def _unseen(execution: GoalExecution) -> list[str]:
-    """What a person has to know: a call may seem at fault for what happened there."""
+    """A warning about untraced code: a call may be blamed for its effects."""
     if not execution.run.unseen:
         return []
     what = " and ".join(execution.run.unseen)
@@ -288,10 +288,10 @@ def _tree(
     if options.endless:
         return execution.endless()
     if reference is not None and not options.raised:
-        found = first_difference(execution, reference, note)
-        if found is None:
+        difference = first_difference(execution, reference, note)
+        if difference is None:
             note("The reference does the same: there is nothing to find.")
-        return found
+        return difference
     if options.raised or (execution.raised is not None and not execution.answers):
         return execution.raising()
     if not execution.answers:
@@ -307,7 +307,7 @@ def _marking(
     tree: ColumnTree,
     provenance: Provenance | None,
 ) -> diagnosing.First | None:
-    """What is said first where a part of the goal was named."""
+    """Gives the first answer of the session, if a part of the goal was named as wrong."""
     if options.part is None:
         return None
     mark = execution.part(tree, options.part).mark

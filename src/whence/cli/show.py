@@ -1,7 +1,7 @@
 """`whence show FILE`: what is in a recording or a tree, on plain lines.
 
-Without options a summary, the hottest functions and the top of the tree. Whole trees are looked at
-through their columns; only the calls that get a line of their own are read.
+Without options: a summary, the hottest functions and the top of the tree. Totals come from the
+tree's columns; only the calls that are printed are read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`whence why RECORDING CALL PATH`: where a value of a recorded program came from.
 
-No session is held and nobody is asked: the command itself is the wish to run the program again.
+There is no session and no question: the command itself is the permission to run the program again.
 """
 
 from __future__ import annotations

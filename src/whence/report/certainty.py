@@ -1,8 +1,7 @@
-"""How sure a diagnosis is: what of it rests on something else than a person who saw everything.
+"""How certain a diagnosis is: everything that it rests on besides the user's own answers.
 
-Skipped questions, trusted code, answers of oracles, inputs and outcomes that were recorded in part
-only or whose inside cannot be seen, what the recorder noted, source that was changed since: each is
-said, and nothing else.
+These are skipped questions, trusted code, answers of oracles, values that were recorded in part or
+whose inside is opaque, notes of the recorder, and source that has changed since the run.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ _NAMED = 4
 def doubts(
     state: State, diagnosis: Diagnosis, call: Call, sources: Sources, notes: Sequence[str] = ()
 ) -> list[str]:
-    """What one should know before one believes a diagnosis, a sentence each.
-
-    `notes` are the recorder's.
-    """
+    """The reasons to doubt a diagnosis, one sentence each. `notes` are the recorder's."""
     return [
         *_answers(state),
         *_trusted(state, diagnosis),
@@ -41,15 +37,15 @@ def doubts(
 
 
 def _answers(state: State) -> Iterator[str]:
-    # What is wrong about the run as a whole was said by a person, or can be seen.
-    known_before = (SYMPTOM, SAID_OUTSIDE)
-    answers = [each for each in state.facts.answers if each.by not in known_before]
-    by = Counter(each.by for each in answers if each.by != PERSON)
+    # The symptom is certain: the user named it, or it is visible.
+    certain = (SYMPTOM, SAID_OUTSIDE)
+    answers = [answer for answer in state.facts.answers if answer.by not in certain]
+    by = Counter(answer.by for answer in answers if answer.by != PERSON)
     if by:
-        given = ", ".join(f"{name} {count}" for name, count in by.items())
-        yield f"{sum(by.values())} of {len(answers)} answers came from others: {given}"
-    known = {each.node for each in answers if each.verdict is not Verdict.UNKNOWN}
-    skipped = {each.node for each in answers if each.verdict is Verdict.UNKNOWN} - known
+        counts = ", ".join(f"{name} {count}" for name, count in by.items())
+        yield f"{sum(by.values())} of {len(answers)} answers came from others: {counts}"
+    judged = {answer.node for answer in answers if answer.verdict is not Verdict.UNKNOWN}
+    skipped = {answer.node for answer in answers if answer.verdict is Verdict.UNKNOWN} - judged
     if skipped:
         yield f"nobody could judge {_few('call', [str(node) for node in sorted(skipped)])}"
 
@@ -65,17 +61,17 @@ def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
         implicit = tree.columns.implicit[position:end] != 0
         hidden = position + np.flatnonzero(direct & implicit)
         space = state.space()
-        # What lies below one that was judged does not matter.
-        if implicit[0] or any(space.verdict(int(each)) is None for each in hidden):
+        # Unrecorded calls below a judged call do not matter.
+        if implicit[0] or any(space.verdict(int(callee)) is None for callee in hidden):
             yield "some calls that it made were not recorded"
 
 
 def _unseen(call: Call) -> Iterator[str]:
-    """Values of the call that are known in part only."""
-    given = () if call.text else call.arguments  # the text has them in full
-    values = [(each.name or f"arg{n}", each.value) for n, each in enumerate(given, 1)]
-    values += [(each.name, each.value) for each in call.reads]
-    values += [(each.target, each.after) for each in call.effects if each.after is not None]
+    """Values of the call that were recorded in part."""
+    arguments = () if call.text else call.arguments  # the text has them in full
+    values = [(binding.name or f"arg{n}", binding.value) for n, binding in enumerate(arguments, 1)]
+    values += [(binding.name, binding.value) for binding in call.reads]
+    values += [(effect.target, effect.after) for effect in call.effects if effect.after is not None]
     if call.outcome.value is not None:
         values.append(("what it gave back", call.outcome.value))
     cut = [name for name, value in values if any(is_cut(part) for _, part in value.paths())]

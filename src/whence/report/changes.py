@@ -82,7 +82,7 @@ class Change:
         return f"…{self.before.omitted} more → …{self.after.omitted} more"
 
     def _is_lost(self) -> bool:
-        """Whether nobody saw what became of it."""
+        """Whether the value after the change is unknown."""
         return self.after is not None and self.after.text.startswith(_LOST)
 
 
@@ -90,19 +90,19 @@ _MOST_PARTS = 8
 
 
 def afterwards(call: Call, limits: Limits, room: int) -> list[tuple[str, Value | None]]:
-    """Of a step: what is so after it and how it ended, as words and the values that they lead to.
+    """The state after a step and how it ended, as texts, each with the value that it introduces.
 
-    Of what is too large for the room only the parts are told that are not what they were.
+    Of a value that is longer than `room`, only the changed parts are included.
     """
-    said: list[tuple[str, Value | None]] = []
+    lines: list[tuple[str, Value | None]] = []
     for effect in call.effects:
-        said += _after(effect, limits, room)
-    said += [(text, None) for text in (call.step.same if call.step else ())]
-    said += [("yields ", value) for value in call.outcome.yielded]
+        lines += _after(effect, limits, room)
+    lines += [(text, None) for text in (call.step.same if call.step else ())]
+    lines += [("yields ", value) for value in call.outcome.yielded]
     ending, value = call.step.ending if call.step else "", call.outcome.value
     if ending or value is not None:
-        said.append((f"{ending} " if value is not None else ending, value))
-    return said or [("nothing changed", None)]
+        lines.append((f"{ending} " if value is not None else ending, value))
+    return lines or [("nothing changed", None)]
 
 
 def _after(effect: Effect, limits: Limits, room: int) -> list[tuple[str, Value | None]]:
@@ -112,10 +112,10 @@ def _after(effect: Effect, limits: Limits, room: int) -> list[tuple[str, Value |
     shown = whole + show(effect.after, limits)
     if effect.before is None or (len(shown) <= room and "…" not in shown):
         return [(whole, effect.after)]
-    found = list(changes(effect.before, effect.after))
-    if not 0 < len(found) <= _MOST_PARTS or not found[0].steps:
+    parts = list(changes(effect.before, effect.after))
+    if not 0 < len(parts) <= _MOST_PARTS or not parts[0].steps:
         return [(whole, effect.after)]
-    return [each.state(effect.target, limits) for each in found]
+    return [change.state(effect.target, limits) for change in parts]
 
 
 def _shown(value: Value | None, limits: Limits) -> str:
@@ -185,7 +185,7 @@ def _members(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
 
 
 def _moved(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
-    """What was put in or taken out in one place, if that is all."""
+    """The items that were inserted or removed, if that is one run and the only change."""
     old, new = [part for _, part in before.parts], [part for _, part in after.parts]
     shorter = min(len(old), len(new))
     first = 0
@@ -194,7 +194,7 @@ def _moved(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
     last = 0
     while last < shorter - first and equal(old[-1 - last], new[-1 - last]):
         last += 1
-    # What is put in or taken out at the end is told by its place anyway.
+    # A change at the end shifts no other item, so a comparison by index shows it as well.
     if first + last < shorter or first == shorter:
         return
     for index in range(first, max(len(old), len(new)) - last):

@@ -12,7 +12,7 @@ from whence.report.source import Executed
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a call (`node`) should never have been given, and where that was made."""
+    """The input that a call (`node`) should never have received, and its origin."""
 
     node: int
     part: MarkedPart
@@ -21,14 +21,14 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """About the call at fault: the lines that it ran; what raised the exception that left it; where
-    what it passed on came from."""
+    """About the call at fault: the lines that it ran, the operation that raised its exception, and
+    the origin of the wrong value that it passed on."""
 
     executed: Executed = field(default_factory=Executed)
     raised_by: Primitive | None = None
     passed: Passed | None = None
     notes: tuple[str, ...] = ()
-    """What the recorder noted about the run."""
+    """The recorder's notes about the run."""
 
 
 NOT_ASKED = Findings()

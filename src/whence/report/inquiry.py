@@ -125,14 +125,15 @@ class Inquiry:
 
 
 def _never_to_be_given(state: State, node: int, raised_by: Primitive | None) -> MarkedPart | None:
-    """What a call should never get, if it is known: it was marked, it is all that the call was
-    given, or all that the operation took that raised in it."""
-    marks = [each.mark for each in state.facts.answers if each.node == node and each.mark]
+    """The inadmissible input of a call, if it is known: it was marked, or is the only argument, or
+    the only operand of the operation that raised."""
+    answers = state.facts.answers
+    marks = [answer.mark for answer in answers if answer.node == node and answer.mark]
     call, _ = readable_call(state.tree, state.tree.position(node))
-    names = [each.name for each in call.arguments if each.name]
+    names = [argument.name for argument in call.arguments if argument.name]
     if raised_by is not None and raised_by.node == node and len(names) > 1:
-        taken = [each.name for each in raised_by.operands]
-        names = taken if set(taken) <= set(names) else []
+        operands = [operand.name for operand in raised_by.operands]
+        names = operands if set(operands) <= set(names) else []
     marks = marks or [Mark(name) for name in names]
     if len(marks) != 1:
         return None

@@ -45,10 +45,12 @@ def primitive(
     if done is None:
         return None
     call = expand_shared(call)
-    known = (each for operand in done.operands for each in _values(call, done, operand, learned))
-    values = {each.name: each for each in known}
-    is_whole = all(each.text in values for each in done.operands)
-    operands = tuple(each for each in values.values() if not names_code(each.value))
+    bindings = (
+        binding for operand in done.operands for binding in _values(call, done, operand, learned)
+    )
+    values = {binding.name: binding for binding in bindings}
+    is_whole = all(operand.text in values for operand in done.operands)
+    operands = tuple(binding for binding in values.values() if not names_code(binding.value))
     return Primitive(node, done.text, call.outcome.location, operands, is_whole)
 
 
@@ -72,16 +74,17 @@ def _values(
 
 
 def _recorded(call: Call, done: RaisingOperation, name: str) -> Value | None:
-    """The value that a variable had when the operation raised, as the recording tells it."""
+    """The recorded value of a variable when the operation raised."""
     if name in done.rebound:
         return None
-    given = next((each.value for each in (*call.arguments, *call.reads) if each.name == name), None)
-    changed = [each for each in call.effects if _root(each.target) == name]
-    if given is None or (given.kind is Kind.ATOM and not changed):
-        return given
-    if done.is_guarded or any(each.target != name for each in changed):
+    inputs = {binding.name: binding.value for binding in reversed((*call.arguments, *call.reads))}
+    value = inputs.get(name)
+    changed = [effect for effect in call.effects if _root(effect.target) == name]
+    if value is None or (value.kind is Kind.ATOM and not changed):
+        return value
+    if done.is_guarded or any(effect.target != name for effect in changed):
         return None
-    return changed[0].after if changed else given
+    return changed[0].after if changed else value
 
 
 def _root(target: str) -> str:

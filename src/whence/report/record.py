@@ -6,7 +6,6 @@ The shape is versioned: keys are added, never renamed or dropped, within one ver
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from whence.model.call import Location
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
@@ -31,7 +30,7 @@ def record(
     characters: int,
     sources: Sources | None = None,
     findings: Findings = NOT_ASKED,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The object that `--format json` writes."""
     tree = state.tree
     at_fault = None
@@ -65,7 +64,7 @@ def record(
     }
 
 
-def _raised_by(findings: Findings) -> dict[str, Any] | None:
+def _raised_by(findings: Findings) -> dict[str, object] | None:
     raised = findings.raised_by
     if raised is None:
         return None
@@ -77,7 +76,7 @@ def _raised_by(findings: Findings) -> dict[str, Any] | None:
     }
 
 
-def _passed_on(findings: Findings) -> dict[str, Any] | None:
+def _passed_on(findings: Findings) -> dict[str, object] | None:
     passed = findings.passed
     if passed is None:
         return None
@@ -87,11 +86,11 @@ def _passed_on(findings: Findings) -> dict[str, Any] | None:
     return {"call": passed.node, "part": str(passed.part.mark), "value": value, "origin": origin}
 
 
-def _place(where: Location | None) -> dict[str, Any]:
+def _place(where: Location | None) -> dict[str, object]:
     return {"file": where.file if where else None, "line": where.line if where else None}
 
 
-def _source(block: Block | None) -> dict[str, Any] | None:
+def _source(block: Block | None) -> dict[str, object] | None:
     if block is None:
         return None
     ran = None if block.executed is None else sorted(block.executed)
@@ -99,8 +98,12 @@ def _source(block: Block | None) -> dict[str, Any] | None:
     return {"line": block.first, "text": lines, "executed": ran, "changed": block.changed}
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
-    said: dict[str, Any] = {"node": answer.node, "verdict": answer.verdict.value, "by": answer.by}
+def _answer(answer: Answer) -> dict[str, object]:
+    said: dict[str, object] = {
+        "node": answer.node,
+        "verdict": answer.verdict.value,
+        "by": answer.by,
+    }
     if answer.mark is not None:
         said["mark"] = str(answer.mark)
     if answer.expected is not None:
@@ -110,10 +113,10 @@ def _answer(answer: Answer) -> dict[str, Any]:
     return said
 
 
-def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, Any]:
+def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, object]:
     call, _ = readable_call(tree, tree.position(node))
     where = call.where()
-    item: dict[str, Any] = {
+    item: dict[str, object] = {
         "function": call.function.name,
         "qualname": call.function.short(),
         "rule": call.rule.name,

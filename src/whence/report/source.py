@@ -1,7 +1,6 @@
 """The source of a rule: from the tree, else from the file that the tree names.
 
-What stands in a file today need not be what ran: whether it was changed since is said wherever its
-lines are shown.
+A file may have changed since the run; wherever its lines are shown, the report says so.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ _WORTH_HIDING = 2
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of source, the first one with its number where that is known."""
+    """Lines of source, and the number of the first one if it is known."""
 
     lines: tuple[str, ...]
     first: int | None = None
     changed: bool = False
     """Whether the file was written to after the run began."""
     executed: frozenset[int] | None = None
-    """The numbers of the lines that the call ran; None where nobody knows them."""
+    """The numbers of the lines that the call ran; None if unknown."""
 
     @property
     def has_choices(self) -> bool:
-        """Whether some of its lines may not have run though it came to its end."""
+        """Whether it can end without running all of its lines."""
         try:
             tree = ast.parse(dedent("\n".join(self.lines)))
         except (SyntaxError, ValueError, RecursionError):
             return True
-        return any(isinstance(each, _CHOICES) for each in ast.walk(tree))
+        return any(isinstance(node, _CHOICES) for node in ast.walk(tree))
 
     def numbered(self, most: int) -> list[str]:
         """The first lines with their numbers, and how many more there are."""
@@ -79,14 +78,14 @@ def _marked(
 ) -> list[tuple[int | None, str]]:
     """The definition's first line and what ran, with a line before and after; of a
     statement over several lines only the first may be marked."""
-    ran = {place for place, (number, _) in enumerate(numbered) if number in executed}
-    near = {0} | {place + way for place in ran for way in (-1, 0, 1)}
-    # A single line is no longer than what would tell of it.
-    near |= {place for place in range(len(numbered)) if {place - 1, place + 1} <= near}
+    ran = {index for index, (number, _) in enumerate(numbered) if number in executed}
+    near = {0} | {index + offset for index in ran for offset in (-1, 0, 1)}
+    # A single omitted line is no longer than the note about it.
+    near |= {index for index in range(len(numbered)) if {index - 1, index + 1} <= near}
     out: list[tuple[int | None, str]] = []
     left = 0
-    for place, line in enumerate(numbered):
-        if place not in near:
+    for index, line in enumerate(numbered):
+        if index not in near:
             left += 1
             continue
         if left:
@@ -97,7 +96,7 @@ def _marked(
 
 
 def from_here(file: str) -> str:
-    """A path as one would type it here: inside this directory without the way to it."""
+    """A path relative to the working directory if it is inside, else as it is."""
     try:
         return str(Path(file).relative_to(Path.cwd())) if Path(file).is_absolute() else file
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What tests of whence, and of anything that plugs into whence, are made with.
+"""Aids for tests of whence and of its plugins.
 
-Random trees with a known fault, somebody who answers by it, and the laws of the ports.
+Random trees with a known fault, an answerer that knows the fault, and the laws of the ports.
 """

@@ -1,4 +1,4 @@
-"""Sessions without a person: somebody who knows the intended meaning answers every question."""
+"""Sessions without a user: a function that knows the intended meaning answers every question."""
 
 from __future__ import annotations
 

@@ -76,13 +76,13 @@ def check_expansion(tree: Tree, levels: int = 2) -> None:
             continue
         check_tree(grown)
         before = [tree.id(p) for p in range(len(tree.columns))]
-        known = set(before)
+        old = set(before)
         after = [grown.id(p) for p in range(len(grown.columns))]
-        assert [node for node in after if node in known] == before, "no call moves or is lost"
-        place = grown.position(tree.id(position))
-        assert not grown.columns.implicit[place], "an expanded call is explicit"
-        new = [p for p, node in enumerate(after) if node not in known]
-        inside = [place < p < grown.columns.end[place] for p in new]
+        assert [node for node in after if node in old] == before, "no call moves or is lost"
+        expanded = grown.position(tree.id(position))
+        assert not grown.columns.implicit[expanded], "an expanded call is explicit"
+        new = [p for p, node in enumerate(after) if node not in old]
+        inside = [expanded < p < grown.columns.end[expanded] for p in new]
         assert all(inside), "all that is new lies below the expanded call"
 
 
@@ -163,7 +163,7 @@ def check_strategy(strategy: Strategy, sessions: int = 200, seed: int = 0) -> No
 
 
 def check_provenance(tree: Tree, provenance: Provenance) -> None:
-    """What is said of a part is about calls of the tree, and what is not known has a reason."""
+    """Origins and slices name calls of the tree, and an unknown origin has a reason."""
     known = {tree.id(position) for position in range(len(tree.columns))}
     for position in _some(len(tree.columns)):
         call = tree.call(position)

@@ -1,8 +1,8 @@
-/*  The Prolog side of whence: runs a goal under the tracer and tells what happened.
+/*  The Prolog side of whence: runs a goal under the tracer and writes its events.
 
     It owns one pair of descriptors, which are neither the program's input nor its output. Requests
-    come as Prolog terms, one a line; what happens goes out as lines of fields between tabs (the
-    reader is port_events.py). Terms stay here, under numbers, and are written when they are asked for.
+    are Prolog terms, one a line; replies and events are lines of fields between tabs (read by
+    port_events.py). Terms stay here, under numbers, and are written on request.
 
     Invariant: the traced program gives the answers, output and errors of the plain one. So the
     hook is failure-driven, it binds nothing, and an exception inside it is reported, not raised.
@@ -238,7 +238,7 @@ one_text(Name=Value, Names, Text) :- atom(Name), !,
     text_of(Value, Names, Shown), format(string(Text), "~w = ~w", [Name, Shown]).
 one_text(Goal, Names, Text) :- strip_module(Goal, _, Plain), text_of(Plain, Names, Text).
 
-/*  Each run tells of predicates and clauses anew; terms of earlier runs can still be asked for. */
+/*  Each run writes its predicates and clauses again; terms of earlier runs stay available. */
 forget :-
     forget_run,
     retractall(known_predicate(_, _, _, _, _)), retractall(known_goal(_, _, _, _)),
@@ -250,9 +250,8 @@ forget_run :-
 
 % --- limits -------------------------------------------------------------------------------------
 
-/*  limits(Events, Depth, Seconds, Skip, Opened): 0 is none. What is called Skip levels below the
-    goal, or deeper, is run without being looked at; but the calls with the numbers in Opened are
-    looked into as the goal is. */
+/*  limits(Events, Depth, Seconds, Skip, Opened): 0 is none. Calls that are Skip levels below the
+    goal, or deeper, run untraced; but the calls with the numbers in Opened are traced. */
 watched(limits(Events, Depth, Seconds, Skip, Opened), Watch) :-
     retractall(to_open(_)), forall(member(N, Opened), assertz(to_open(N))),
     maplist(limited, [most_events(Events), deepest(Depth), skipped_from(Skip)]),

@@ -1,5 +1,5 @@
-/*  What is told of a clause: its place, its constructs, and which variables stand where in it. A part
-    of capture.pl.
+/*  Writes clauses: their location, constructs, and the occurrences of variables. A part of
+    capture.pl.
 */
 
 clause_number(Ref, Number) :- known_clause(Ref, Number), !.

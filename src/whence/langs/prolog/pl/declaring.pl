@@ -104,8 +104,8 @@ declared(Port, M, Call, Item, Verdict) :-
             same_length(Whys, Apply), Whys = [Why|_] ),
         Verdict = verdict(wrong, Why) ).
 
-/*  What is wrong about a predicate that `:- det` was said of: the system raises an error, in who
-    called it if none of its clauses matched. */
+/*  How a predicate violates its `:- det`: the system raises an error, in the caller if no clause
+    matched. */
 not_det(fail, M, Name/Arity, _, "it is declared det, so it has an answer") :-
     functor(Head, Name, Arity), predicate_property(M:Head, det), !.
 not_det(exception, M, PI, error(determinism_error(Of, det, How, property), _), Why) :-

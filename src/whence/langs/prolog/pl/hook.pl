@@ -1,18 +1,18 @@
-/*  The tracer's hook: what is told of each port, and where nothing is. A part of capture.pl.
+/*  The tracer's hook: writes the events of ports. A part of capture.pl.
 
-    It runs for every port of the program, so what it costs is what a trace costs. It binds nothing,
-    and leaves nothing behind but what is kept in its state and under the numbers of terms.
+    It runs for every port of the program, so its cost is the cost of a trace. It binds nothing, and
+    changes nothing but its state and the kept terms.
 */
 
 user:prolog_trace_interception(Port, Frame, Choice, Action) :-
     whence_capture:running, !,
     (   \+ nb_current(whence_state, _)
-    ->  % Engines and threads begin as those who made them; their frames are not this goal's.
+    ->  % Engines and threads inherit the tracer of their creator; their frames are not this goal's.
         whence_capture:unseen('engines or threads'),
         Action = nodebug
     ;   \+ \+ whence_capture:is_skipped(Port, Frame, Choice)
     ->  Action = skip
-    ;   % After a skip only what is as shallow is told, until this says otherwise.
+    ;   % After a skip the tracer reports only ports that are as shallow, until this resets it.
         prolog_skip_level(_, very_deep),
         Action = continue ).
 
@@ -20,7 +20,7 @@ is_skipped(Port, Frame, Choice) :-
     catch(event(Port, Frame, Choice, Action), Problem, hook_failed(Problem, Action)),
     Action == skip.
 
-/*  What was not looked into; it is told when the run has ended. */
+/*  Untraced code; it is written when the run has ended. */
 unseen(What) :- ( was_unseen(What) -> true ; assertz(was_unseen(What)) ).
 tell_unseen(Out) :- forall(retract(was_unseen(What)), line(Out, [unseen, text(What)])).
 
@@ -49,10 +49,10 @@ new_state :-
     ( skipped_from(Skip) -> true ; Skip = 0 ),
     nb_setval(whence_state, state(0, 0, 0, 0, -1, -1, Most, Deepest, Skip)).
 
-/*  Told of are the calls of the user's predicates, and what these call directly. A call's caller is
-    the nearest one that is told of, so that what a library calls back hangs below the library.
+/*  Events are written for calls of the user's predicates and for the calls that these make. A
+    call's caller is the nearest such call, so a goal that a library calls is below the library.
 
-    What an event does not need is not looked up. It fails where there is nothing to tell. */
+    What an event does not need is not looked up. event/4 fails if there is nothing to write. */
 event(call, Frame, _, Action) :- !,
     nb_getval(whence_state, State), set_state(walk_from, State, -1),
     goal_of(Frame, Goal, Number, Is),
@@ -253,7 +253,7 @@ is_undefined(Frame) :-
     predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
     \+ predicate_property(M:Head, defined).
 
-/*  How much was done out of sight, in a call at the depth from which nothing is looked at. */
+/*  The number of inferences in a skipped call. */
 skipped_inferences(State, Is, Frame) :-
     (   state(skip, State, Skip), Skip > 0, told(Frame, Skip), can_hide(Is, Frame)
     ->  tell_inferences(Frame) ; true ).

@@ -1,8 +1,8 @@
-/*  What a program that is right says of an event of another one: the Prolog side of reference_program.py.
+/*  Judges an event of another program by a reference: the Prolog side of reference_program.py.
 
-    The program is asked by running the call atom in it. Nothing is judged that cannot be known that
-    way: a call that does not end within the limits, or whose answers depend on more than its
-    arguments (on what was asserted, read or drawn by lot), is `unknown`.
+    The reference makes the call. The verdict is `unknown` if the call does not end within the
+    limits, or if its answers depend on more than its arguments (on asserted clauses, input or
+    random numbers).
 
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.

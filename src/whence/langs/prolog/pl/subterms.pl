@@ -1,8 +1,8 @@
-/*  Parts of terms, for whoever asks where one came from: included in capture.pl.
+/*  Parts of terms, for the search for their origins: included in capture.pl.
 
     A part is a path of argument numbers, as arg/3 counts them; a goal's own arguments come first.
-    Of a variable all places are told at which it stands in the same term, since that is what the
-    names of variables, which the garbage collector changes, cannot say.
+    A variable is identified by all its occurrences in the same term, because the garbage collector
+    changes the names of variables.
 */
 
 /*  Whether a kept term has something at a path, or a variable there or on the way to it. Paths come
@@ -48,8 +48,8 @@ variable_at(Term, Variable, []) :- Term == Variable.
 variable_at(Term, Variable, [Nth|Place]) :-
     compound(Term), arg(Nth, Term, Part), variable_at(Part, Variable, Place).
 
-/*  Where each variable of a clause stands: [Number, Path of the goal, Path in it]; the head's path
-    is empty. Then the goals: [Path, Name, Arity]. Of a clause that is gone nothing is told. */
+/*  The occurrences of a clause's variables: [Number, Path of the goal, Path in it]; the head's path
+    is empty. Then the goals: [Path, Name, Arity]. `gone` if the clause was erased. */
 tell_places(Number) :-
     out(Out),
     (   known_clause(Ref, Number), catch(clause(Head0, Body, Ref), _, fail)

@@ -1,11 +1,11 @@
-/*  What plunit tests say of a program: the Prolog side of plunit.py.
+/*  Runs plunit tests: the Prolog side of plunit.py.
 
     A test is run as plunit runs it. One that passes is evidence for the goals of its own body, and
     only for what its text fixes: a goal all of whose variables the test compares with ground terms.
-    What such a goal called is not known: two faults may cancel each other out. Of a test that fails
-    it is told what is wrong with the answers of its body.
+    It is no evidence for the calls below: two faults may cancel each other out. For a test that
+    fails, the wrong or missing answer of its body is written.
 
-    Nothing is taken from goals that depend on more than their arguments (judging.pl).
+    Goals that depend on more than their arguments are no evidence (judging.pl).
 */
 :- module(whence_testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
 :- use_module(library(lists)).
@@ -96,7 +96,7 @@ tell_tests(Out) :-
     ( has_setup -> clauses_change ; true ),
     silently(forall(unit(Unit, M, Options), tell_unit(Unit, M, Options, Out))).
 
-/*  What tests say of themselves is said to who runs them. */
+/*  Discards what tests print about themselves. */
 silently(Goal) :-
     stream_property(Before, alias(user_error)), open_null_stream(Null),
     setup_call_cleanup(set_stream(Null, alias(user_error)), Goal,
