@@ -8,6 +8,7 @@ read the interpreter's memory are replaced by a module that says so when it is i
 `tools/` reads EXTENSIONS too, to check and to sanitize the same sources.
 """
 
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -60,9 +61,25 @@ def extension(name, files):
     )
 
 
+def readme():
+    """README.md with absolute links: on PyPI there are no files beside it."""
+    import tomllib
+
+    root = Path(__file__).parent
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = project["urls"]["Source"]
+    text = (root / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^]]*\])\((?!http)([^)]+)\)", rf"\1({source}/raw/main/\2)", text)
+    return re.sub(r"(?<!!)(\[[^]]*\])\((?!http|#)([^)]+)\)", rf"\1({source}/blob/main/\2)", text)
+
+
 if __name__ == "__main__":
     from setuptools import setup
 
     free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")
     extensions = [] if free_threaded else [extension(*each) for each in EXTENSIONS.items()]
-    setup(ext_modules=extensions)
+    setup(
+        ext_modules=extensions,
+        long_description=readme(),
+        long_description_content_type="text/markdown",
+    )
