@@ -39,7 +39,6 @@ def has_zig() -> bool:
 def main() -> int:
     os.chdir(ROOT)
     extensions: dict[str, list[Path]] = runpy.run_path("setup.py")["EXTENSIONS"]
-    files = [str(ROOT / file) for sources in extensions.values() for file in sources]
     compilers = {"this machine": shlex.split(os.environ.get("CC", "gcc"))}
     if has_zig():
         zig = [sys.executable, "-m", "ziglang", "cc", "-target"]
@@ -48,11 +47,13 @@ def main() -> int:
         print(f"SKIPPED {', '.join(TARGETS)}: the package ziglang cannot be installed")
     failed = False
     for platform, compiler in compilers.items():
-        command = [*compiler, *FLAGS, "-I" + sysconfig.get_path("include"), *files]
-        with tempfile.TemporaryDirectory() as objects:
-            status = subprocess.run(command, cwd=objects, check=False).returncode
-        failed |= status != 0
-        print(f"{'FAILED' if status else 'passed'}  {len(files)} files: {platform}", flush=True)
+        command = [*compiler, *FLAGS, "-I" + sysconfig.get_path("include")]
+        for module, sources in extensions.items():
+            files = [str(ROOT / source) for source in sources]
+            with tempfile.TemporaryDirectory() as objects:
+                status = subprocess.run([*command, *files], cwd=objects, check=False).returncode
+            failed |= status != 0
+            print(f"{'FAILED' if status else 'passed'}  {module}: {platform}", flush=True)
     return int(failed)
 
 
