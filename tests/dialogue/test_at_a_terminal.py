@@ -17,6 +17,7 @@ if sys.platform == "win32":
 
 PROGRAM = f"""
 import importlib.util, sys
+sys.path.insert(0, {str(Path(__file__).parents[1] / "support")!r})
 place = {str(Path(__file__).parent / "conftest.py")!r}
 spec = importlib.util.spec_from_file_location("subjects", place)
 subjects = importlib.util.module_from_spec(spec)

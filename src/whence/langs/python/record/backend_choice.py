@@ -10,10 +10,9 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, cast
 
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend, CodeReader
@@ -77,15 +76,13 @@ def make(
     summaries: Mapping[type, Summary],
 ) -> Backend:
     """A backend that writes its pages to a file."""
-    module, kind = {
-        NATIVE: ("native_backend", "NativeBackend"),
-        PURE: ("pure", "PureBackend"),
-    }[name]
-    build: Callable[..., Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), kind)
-    made = build(
-        descriptor=descriptor, options=options, code_reader=code_reader, summaries=summaries
-    )
-    return cast(Backend, made)
+    if name == NATIVE:
+        from whence.langs.python.record.native_backend import NativeBackend
+
+        return NativeBackend(descriptor, options, code_reader, summaries)
+    from whence.langs.python.record.python_backend import PythonBackend
+
+    return PythonBackend(descriptor, options, code_reader, summaries)
 
 
 def _native() -> Candidate:

@@ -1,8 +1,8 @@
 """How the interpreter tells what happens: `sys.monitoring`, or on 3.11 `sys.setprofile`.
 
-Turns its events into the methods of `PureBackend` and knows nothing of calls. The profile function
-of 3.11 is not told of exceptions; there a trace function learns them, unless something else
-(a debugger, coverage) is tracing.
+Passes its events to the methods of `PythonBackend` and knows nothing of calls. The profile function
+of 3.11 does not see exceptions; there a trace function observes them, unless something else (a
+debugger, coverage) is tracing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whence.langs.python.record.call_stream import START, Resumption
 from whence.langs.python.record.frame_values import UNKNOWN, sent_value, variable
 
 if TYPE_CHECKING:
-    from whence.langs.python.record.python_backend import PureBackend
+    from whence.langs.python.record.python_backend import PythonBackend
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _AWAITS = 3
@@ -54,7 +54,7 @@ if sys.version_info >= (3, 12):
 
         name = "monitoring"
 
-        def __init__(self, backend: PureBackend) -> None:
+        def __init__(self, backend: PythonBackend) -> None:
             self._backend = backend
             self._tool = -1
             self._watched: set[int] = set()
@@ -162,7 +162,7 @@ if sys.version_info >= (3, 12):
                 frame = _getframe(1)
                 self._backend.guarded(self._backend.creates, frame, made)
 
-    def hooks_for(backend: PureBackend) -> Hooks:
+    def hooks_for(backend: PythonBackend) -> Hooks:
         """What this Python offers."""
         return MonitoringHooks(backend)
 
@@ -178,7 +178,7 @@ else:
 
         name = "setprofile"
 
-        def __init__(self, backend: PureBackend) -> None:
+        def __init__(self, backend: PythonBackend) -> None:
             self._backend = backend
             self._hook = self._profile
             self._tracer = self._trace
@@ -276,7 +276,7 @@ else:
             handlers = dis._parse_exception_table(frame.f_code)  # type: ignore[attr-defined]
             return not any(entry.start <= place < entry.end for entry in handlers)
 
-    def hooks_for(backend: PureBackend) -> Hooks:
+    def hooks_for(backend: PythonBackend) -> Hooks:
         """What this Python offers."""
         return ProfileHooks(backend)
 
@@ -287,5 +287,5 @@ def _code_of(callable_: Any) -> CodeType | None:
     return _function_code(callable_) if type(callable_) is FunctionType else None
 
 
-def _tell_of_thread(backend: PureBackend, frame: FrameType) -> None:
+def _tell_of_thread(backend: PythonBackend, frame: FrameType) -> None:
     backend.thread_starts(variable(frame, "self"))

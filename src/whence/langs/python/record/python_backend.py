@@ -77,7 +77,7 @@ class _Thread(threading.local):
         self.created: Creations | None = None
 
 
-class PureBackend:
+class PythonBackend:
     """Records by callbacks in Python.
 
     It has many methods because it is one state machine: each event of the interpreter is one.
