@@ -393,7 +393,7 @@ def _without_whence(traceback: TracebackType | None) -> TracebackType | None:
         traceback = traceback.tb_next
     entry = traceback
     while entry is not None and entry.tb_next is not None:
-        if entry.tb_next.tb_frame.f_code.co_filename == printed_text.__file__:
+        if entry.tb_next.tb_frame.f_code.co_filename == printed_text.FILE_NAME:
             entry.tb_next = entry.tb_next.tb_next  # a write that failed: there the recorder listens
         entry = entry.tb_next
     return traceback

@@ -23,8 +23,12 @@ from typing import Any
 Tell = Callable[[int, str], None]
 """Is told the descriptor of a standard stream and a text that was written to it."""
 
+FILE_NAME = "<whence>"
+"""The file that the `write` of a stream claims to be in: none, so that tracers pass over it."""
 _NAMES = {1: "__stdout__", 2: "__stderr__"}
 _write = TextIOWrapper.write
+_stream, _length = sys.__dict__.get, str.__len__
+_get_trace, _set_trace = sys.gettrace, sys.settrace
 
 
 class PrintedText:
@@ -54,9 +58,18 @@ class PrintedText:
 def _telling_write(descriptor: int, tell: Tell) -> Callable[..., int]:
     def write(self: TextIOWrapper, text: Any, /) -> int:
         count = _write(self, text)
-        if sys.__dict__.get(_NAMES[descriptor]) is self and str.__len__(text):
-            tell(descriptor, text)
+        if _stream(_NAMES[descriptor]) is self and _length(text):
+            trace = _get_trace()
+            if trace is None:
+                tell(descriptor, text)
+            else:  # a tracer of the program's, such as coverage, must not see the recorder
+                _set_trace(None)
+                try:
+                    tell(descriptor, text)
+                finally:
+                    _set_trace(trace)
         return count
 
     write.__qualname__, write.__doc__ = _write.__qualname__, _write.__doc__
+    write.__code__ = write.__code__.replace(co_filename=FILE_NAME)
     return write
