@@ -173,6 +173,8 @@ def hunter(workload: Any, folder: Path) -> Stop:
 
 
 def no_op(workload: Any, folder: Path) -> Stop:
+    if sys.version_info < (3, 12):
+        raise RuntimeError("sys.monitoring is new in 3.12")
     monitoring = sys.monitoring
     events = monitoring.events
     monitoring.use_tool_id(4, "no-op")

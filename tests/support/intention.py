@@ -260,6 +260,8 @@ class Intention:
     # --- events ----------------------------------------------------------------------------------
 
     def start(self) -> None:
+        if sys.version_info < (3, 12):
+            raise RuntimeError("the simulated person needs sys.monitoring")
         monitoring = sys.monitoring
         monitoring.use_tool_id(TOOL, "intention")
         events = monitoring.events
@@ -418,7 +420,8 @@ class Intention:
             sys.setrecursionlimit(limit)
 
     def finish(self) -> None:
-        sys.monitoring.set_events(TOOL, 0)
+        if sys.version_info >= (3, 12):
+            sys.monitoring.set_events(TOOL, 0)
         for watch in list(self.watched.values()):
             self._tell(watch, [*watch.seen, "left"])
 
