@@ -144,6 +144,8 @@ def answered(folder: Path) -> dict[str, float]:
     """Seconds of the program, of recording it, and of following a part."""
     from whence.app.frontends import open_any
     from whence.model.call import find_mark
+    from whence.model.replay_settings import ReplaySettings
+    from whence.ports import Following
 
     program = folder / "program.py"
     turns = 1000
@@ -160,31 +162,33 @@ def answered(folder: Path) -> dict[str, float]:
     names = [tree.functions[int(each)].short() for each in tree.columns.function]
     position = len(names) - 1 - names[::-1].index("bill")
     below = int(tree.columns.end[position]) - position - 1
-    reruns: Any = opened.reruns
-    told: list[tuple[int, int]] = []
-    reruns.watch = _Watch(told)
+    assert opened.replay is not None
+    assert isinstance(opened.reruns, Following)
+    reports: list[tuple[int, int]] = []
+    opened.replay.configure(ReplaySettings(with_progress=_ProgressLog(reports)))
     part = find_mark(tree.call(position), "result[3]", input_side=False)
     started = time.perf_counter()
-    origin = reruns.origin(tree.id(position), part)
+    opened.reruns.follow(tree.id(position), part)
+    origin = opened.provenance.origin(tree.id(position), part)
     seconds = time.perf_counter() - started
     assert origin.expression == 'item["cents"] * count', origin
     return {
         "program": plain, "recording": recording, "calls below": below, "answer": seconds,
-        "times told how far it is": len(told),
+        "progress reports": len(reports),
     }  # fmt: skip
 
 
-class _Watch:
-    """Takes note of what a progress bar would show."""
+class _ProgressLog:
+    """Keeps what a progress bar would show."""
 
-    def __init__(self, told: list[tuple[int, int]]):
-        self._told = told
+    def __init__(self, reports: list[tuple[int, int]]):
+        self._reports = reports
 
-    def __call__(self, doing: str) -> _Watch:
+    def __call__(self, doing: str) -> _ProgressLog:
         return self
 
     def __enter__(self) -> Callable[[int, int], None]:
-        return lambda done, of: self._told.append((done, of))
+        return lambda done, total: self._reports.append((done, total))
 
     def __exit__(self, *how: object) -> None:
         """There is nothing to wipe out."""
