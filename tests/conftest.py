@@ -1,7 +1,10 @@
-"""Settings for all tests: how hard Hypothesis tries."""
+"""Settings for all tests: how hard Hypothesis tries, and where whence keeps its state."""
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -24,3 +27,9 @@ settings.load_profile(os.environ.get("WHENCE_HYPOTHESIS_PROFILE", "ci"))
 # the tests start; some of these are there to be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests leave nothing in the state folder of whoever runs them. The workers of one run share one.
+if "WHENCE_TEST_STATE" not in os.environ:
+    os.environ["WHENCE_TEST_STATE"] = tempfile.mkdtemp(prefix="whence-test-state-")
+    atexit.register(shutil.rmtree, os.environ["WHENCE_TEST_STATE"], ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = os.environ["WHENCE_TEST_STATE"]

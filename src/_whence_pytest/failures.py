@@ -24,6 +24,7 @@ from _whence_pytest.retest_order import HOOKS, FailurePlace, Reply, RetestOrder,
 from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, Settings
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import key_folder
 
 _CODE = "from _whence_pytest.recorded_test import main; main()"
 _SHORTEST, _LONGEST = 30.0, 600.0
@@ -213,7 +214,8 @@ def _settings(output: Path, user_code: Sequence[str], whole_values: bool) -> Set
         options = RecordOptions(
             bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MAX_WHOLE_BYTES
         )
-    return Settings(str(output), options, UserCodeRules(tuple(user_code), left_out=HOOKS))
+    rules = UserCodeRules(tuple(user_code), left_out=HOOKS)
+    return Settings(str(output), options, rules, key_folder=key_folder())
 
 
 def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:

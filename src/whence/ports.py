@@ -399,6 +399,20 @@ class ReplayControl(Protocol):
         """End every process that was kept for another re-run."""
 
 
+class RecordingTrust(Protocol):
+    """Whether what a recording names may be executed. Nothing is executed before `allow`, unless
+    the recording is this user's own."""
+
+    def why_foreign(self) -> str:
+        """Why the recording is not this user's own, in half a sentence; empty if it is."""
+
+    def consequences(self) -> Sequence[str]:
+        """What would be executed, line by line."""
+
+    def allow(self) -> None:
+        """Count the recording as this user's own."""
+
+
 class MarkHistory(Protocol):
     """Explains a marked part in more detail than a session needs."""
 
@@ -517,6 +531,7 @@ class Opened:
     provenance: Provenance | None = None
     reruns: Reruns | None = None
     replay: ReplayControl | None = None
+    trust: RecordingTrust | None = None
     history: MarkHistory | None = None
     oracles: OracleSource | None = None
     priors: PriorSource | None = None

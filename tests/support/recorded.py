@@ -14,6 +14,7 @@ from whence.langs.python.record.backend_choice import candidates
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, WrittenRecording
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import key_folder
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import Call
 from whence.model.value import Limits, Value, show
@@ -98,7 +99,8 @@ def as_node(tree: Tree) -> Node:
 def recording(
     output: Path, program: Path, backend: str, options: RecordOptions
 ) -> Iterator[list[WrittenRecording]]:
-    settings = Settings(str(output), options, UserCodeRules(only=(str(program),)), backend)
+    rules = UserCodeRules(only=(str(program),))
+    settings = Settings(str(output), options, rules, backend, key_folder=key_folder())
     under_way = Recording(settings, (program.name,))
     result: list[WrittenRecording] = []
     under_way.start()

@@ -10,6 +10,7 @@ from whence.langs.python.oracles.contracts import ContractOracle
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle
 from whence.langs.python.oracles.reference_runs import record_run
 from whence.langs.python.oracles.worker_process import ProgramVersion
+from whence.langs.python.recording_signature import key_folder, sign
 from whence.model.question import Question
 from whence.model.verdict import Verdict
 from whence.session.events import Found
@@ -22,8 +23,11 @@ def run_recorded(script: Path, *arguments: str, limit: float = 60) -> ColumnTree
     version = ProgramVersion(
         name=script.name, kind="script", program=script.name, arguments=arguments,
         cwd=str(script.parent), folder=str(script.parent), paths=(), modules=(),
+        recording=script.with_suffix(".whence"),
     )  # fmt: skip
-    return record_run(version, script.with_suffix(".whence"), "0", limit)
+    tree = record_run(version, version.recording, "0", limit)
+    sign(version.recording, key_folder())
+    return tree
 
 
 @dataclass

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from whence.app import oracle_gathering
+from whence.app.foreign_recordings import settle_trust
 from whence.app.frontends import sources_of
 from whence.app.progress import ProgressDisplay
 from whence.app.report_writing import check_output, write_report
@@ -20,7 +21,7 @@ from whence.app.session_driver import SessionDriver
 from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.replay_settings import ReplaySettings
+from whence.model.replay_settings import ReplayMode, ReplaySettings
 from whence.model.verdict import Trust, TrustScope
 from whence.ports import Note, Opened, OracleSet, Tree
 from whence.report.record import exit_code
@@ -63,6 +64,9 @@ def diagnose(
     waiting = ProgressDisplay()
     with ExitStack() as resources:
         screen = _screen(request, resources)
+        runs_nothing = request.rerun is False and request.replay is ReplayMode.OFF
+        if opened.trust is not None and not (runs_nothing and request.reference is None):
+            settle_trust(opened.trust, path, screen, allowed=request.trust_recording)
         ours = OracleSet() if is_zoom else oracle_gathering.language_oracles(opened, request)
         oracles = (
             [] if is_zoom else oracle_gathering.gather(request, opened, path, ours, screen.note)

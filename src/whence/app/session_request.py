@@ -40,3 +40,5 @@ class SessionRequest:
     no_oracle: Sequence[str] = ()
     remember: bool | None = None
     fresh: bool = False
+    trust_recording: bool = False
+    """Whether the program of a recording that somebody else made may be executed."""

@@ -18,7 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from whence.app.foreign_recordings import require_trust
 from whence.app.oracle_gathering import answer_file, project_folder
+from whence.cli.session_options import add_trust
 from whence.errors import UsageError, WhenceError
 from whence.langs.python import recordings
 from whence.langs.python.debuggee.order import Order
@@ -31,6 +33,8 @@ from whence.langs.python.launching.first_run import (
 )
 from whence.langs.python.record.recording import usual_settings
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import key_folder, sign
+from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.symptoms.run_symptom import summarize_run
 from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_pages import TraceHeader
@@ -68,6 +72,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--time-limit", metavar="SECONDS", type=float, help="stop the program after this time"
     )
+    add_trust(command)
     command.set_defaults(run=run)
 
 
@@ -79,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
     if known is None or not known.header.command:
         raise WhenceError(f"{path} does not say which command it was: it cannot be run again")
     header = known.header
+    trust = PythonRecordingTrust(path, header)
+    require_trust(trust, path, allowed=options.trust_recording)
     place = project_folder(path) or recordings.folder()
     place = place.absolute()
     file = answer_file(place / "answers.jsonl", print)
@@ -125,6 +132,7 @@ def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Pat
         ran = run_first(run)
         if again.exists() and again.stat().st_size:
             keep_environment(again)
+            sign(again, key_folder())
     os.close(run.stdout or 0)
     if not again.exists() or not again.stat().st_size:
         recordings.remove(again)

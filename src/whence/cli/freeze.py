@@ -11,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from whence.app.foreign_recordings import require_trust
 from whence.app.frontends import given_or_last
+from whence.cli.session_options import add_trust
 from whence.errors import UsageError
+from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.replay.frozen_calls import FrozenCalls, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside
 from whence.langs.python.trace.trace_provenance import program_of
@@ -45,6 +48,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "recording", type=Path, metavar="RECORDING", nargs="?",
         help="what to run again (default: the last recording)",
     )  # fmt: skip
+    add_trust(command)
     command.set_defaults(run=run)
 
 
@@ -52,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     """Try to freeze the calls, and print which can be frozen."""
     path = given_or_last(options.recording)
     tree = open_trace(path)
+    trust = PythonRecordingTrust(path, header_of(tree))
+    require_trust(trust, path, allowed=options.trust_recording)
     if journal_beside(path, header_of(tree)) is None:
         raise UsageError(f"{path}: was recorded without a journal; record it with --journal")
     nodes = _calls_of(tree, options.function)

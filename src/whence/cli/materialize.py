@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from whence.app.foreign_recordings import require_trust
 from whence.app.frontends import given_or_last, open_any
 from whence.app.progress import ProgressDisplay
 from whence.cli.convert import header_of
-from whence.cli.session_options import add_budget
+from whence.cli.session_options import add_budget, add_trust
 from whence.cli.show import natural, tree_lines
 from whence.errors import UsageError
 from whence.model.replay_settings import ReplaySettings
@@ -50,6 +51,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "-o", "--output", type=Path, metavar="FILE",
         help="write the tree with these calls in the open format (docs/tree-format.md)",
     )  # fmt: skip
+    add_trust(command)
     command.set_defaults(run=run)
 
 
@@ -57,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """Expand one call, and show what came to light."""
     path = given_or_last(options.recording)
     opened = open_any(path)
+    if opened.trust is not None:
+        require_trust(opened.trust, path, allowed=options.trust_recording)
     tree = opened.tree
     position = _heaviest(tree) if options.call is None else tree.position(options.call)
     node, began = tree.id(position), time.monotonic()

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 from whence.errors import UsageError
@@ -18,6 +19,8 @@ from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, usual_settings
 from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import key_folder
+from whence.langs.python.recordings import remove_companions
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
@@ -182,6 +185,7 @@ def run(options: argparse.Namespace) -> NoReturn:
     if options.verbose or options.quiet:
         message = ClosingMessage.ALWAYS if options.verbose else ClosingMessage.ON_PROBLEM
     order = replace(order, closing_message=message)
+    remove_companions(Path(order.settings.output))
     if options.journal:
         # The interpreter reads the hash seed when it starts: so it starts once more, as it will
         # for a re-run.
@@ -207,7 +211,7 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
     )
     return Order(
         target,
-        replace(settings, children=options.children),
+        replace(settings, children=options.children, key_folder=key_folder()),
         journal=options.journal,
         call_limit=options.call_limit,
         depth_limit=options.depth_limit,

@@ -6,8 +6,11 @@ import argparse
 import textwrap
 from pathlib import Path
 
+from whence.app.foreign_recordings import require_trust
 from whence.app.frontends import given_or_last
+from whence.cli.session_options import add_trust
 from whence.errors import UsageError
+from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside
 from whence.langs.python.trace.trace_reader import open_trace
@@ -39,6 +42,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--time-limit", metavar="SECONDS", type=float, default=TIME_LIMIT,
         help=f"stop the program after this time (default: {TIME_LIMIT:g})",
     )  # fmt: skip
+    add_trust(command)
     command.set_defaults(run=run)
 
 
@@ -46,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
     """Run it again and compare."""
     path = given_or_last(options.recording)
     tree = open_trace(path)
+    trust = PythonRecordingTrust(path, header_of(tree))
+    require_trust(trust, path, allowed=options.trust_recording)
     if journal_beside(path, header_of(tree)) is None and not options.live:
         raise UsageError(
             f"{path}: was recorded without a journal, so the program would do again what it did "

@@ -27,7 +27,8 @@ from whence.langs.python.launching.first_run import (
     keep_environment,
     run_first,
 )
-from whence.langs.python.recordings import new_recording, remove
+from whence.langs.python.recording_signature import key_folder, sign
+from whence.langs.python.recordings import new_recording, remove, remove_companions
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
 
@@ -84,6 +85,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     if options.reference is not None:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
+    remove_companions(recording)
     ran = run_first(_first_run(options, target, recording))
     if ran.ending_signal is not None:
         return 128 + ran.ending_signal
@@ -97,6 +99,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     if options.recording is None:
         with contextlib.suppress(OSError):
             keep_environment(recording)
+    sign(recording, key_folder())
     opened = open_any(recording)
     if options.answers is None:
         _take_terminal()

@@ -10,6 +10,7 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
+from whence.app.foreign_recordings import OPTION
 from whence.app.oracle_gathering import NAMES
 from whence.app.report_writing import check_output
 from whence.app.session_request import SessionRequest
@@ -66,6 +67,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "at a terminal; a script that marks a part allows it; the lines are found by making "
         "only this call again, isolated from the world; --no-rerun: do none of this)",
     )  # fmt: skip
+    add_trust(without)
     without.add_argument("--plain", action="store_true", help="no colours, no line editing")
 
     keeping = command.add_argument_group("keeping the session")
@@ -103,6 +105,15 @@ def _add_oracle_options(without: argparse._ArgumentGroup, keeping: argparse._Arg
         "--remember", action=argparse.BooleanOptionalAction, default=None,
         help="remember answers for later sessions in .whence/answers.jsonl (default: remember "
         "those of a person at a terminal, if there is a folder .whence)",
+    )  # fmt: skip
+
+
+def add_trust(group: argparse._ActionsContainer) -> None:
+    """The option of all commands that may execute the program of a recording."""
+    group.add_argument(
+        OPTION, action="store_true", dest="trust_recording",
+        help="execute the program of a recording that was not made by you on this machine, where "
+        "that is needed (default: ask at a terminal, else do not)",
     )  # fmt: skip
 
 

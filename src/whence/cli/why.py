@@ -15,6 +15,7 @@ import numpy as np
 
 from whence.app.frontends import open_any, sources_of
 from whence.app.progress import ProgressDisplay
+from whence.cli.session_options import add_trust
 from whence.errors import UsageError
 from whence.model.call import Call, MarkedPart, find_mark
 from whence.model.origin import Origin
@@ -54,12 +55,15 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--format", choices=("text", "json"), default="text",
         help="the format of the answer (default: text)",
     )  # fmt: skip
+    add_trust(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Find out, and tell."""
     opened = open_any(options.recording)
+    if opened.trust is not None and options.trust_recording:
+        opened.trust.allow()
     tree = opened.tree
     node = find_call(tree, options.call)
     call, problem = readable_call(tree, tree.position(node))

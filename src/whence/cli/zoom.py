@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from whence.app import diagnosing
+from whence.app.foreign_recordings import require_trust
 from whence.app.frontends import open_any
 from whence.app.progress import ProgressDisplay
 from whence.cli import session_options
@@ -44,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     if options.rerun is False:
         raise UsageError("zoom runs the program again, and --no-rerun forbids that")
     opened = open_any(options.recording)
+    if opened.trust is not None:
+        require_trust(opened.trust, options.recording, allowed=options.trust_recording)
     node = find_call(opened.tree, options.call)
     reruns, request = opened.reruns, session_options.read(options)
     if not isinstance(reruns, Zooming) or opened.replay is None:

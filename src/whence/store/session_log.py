@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
@@ -26,6 +25,7 @@ except ImportError:  # not on Windows
 from whence.errors import WhenceError
 from whence.ports import Tree
 from whence.tree.fingerprint import fingerprint
+from whence.user_folders import state_folder
 
 VERSION = 1
 _FIRST_BYTES = b'{"whence": "session"'
@@ -172,9 +172,6 @@ def default_path(tree_path: Path, about: str = "") -> Path:
 
     `about` tells sessions apart that are about different trees of one file.
     """
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():  # the specification says to ignore a relative one
-        state = Path.home() / ".local" / "state"
     key = f"{tree_path.resolve()}{about}"
     digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
-    return state / "whence" / "sessions" / f"{tree_path.name}-{digest}.jsonl"
+    return state_folder() / "sessions" / f"{tree_path.name}-{digest}.jsonl"

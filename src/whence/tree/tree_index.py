@@ -31,6 +31,7 @@ from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
 from whence.tree.column_tree import ColumnTree, DetailSource
+from whence.user_folders import cache_folder
 
 INDEX_VERSION = 1
 """Raise it whenever the columns, the digests or the details of a tree change."""
@@ -246,8 +247,7 @@ def _format() -> list[Any]:
 
 def folder() -> Path:
     """The folder of all indexes."""
-    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (home if home.is_absolute() else Path.home() / ".cache") / "whence" / "trees"
+    return cache_folder() / "trees"
 
 
 def _directory(path: Path) -> Path:

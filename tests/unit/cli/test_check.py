@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from whence.cli.main import main
+from whence.langs.python.recording_signature import allow
 from whence.langs.python.recordings import recordings, write_symptom
 from whence.model.symptom import Symptom, SymptomKind
 
@@ -199,6 +200,7 @@ def test_the_program_gets_the_input_arguments_and_folder_that_it_had(
     debug(project, options=("--no-session",))
     (recording,) = recordings()
     Path(f"{recording}.stdin").write_text("typed\n")
+    allow(recording)
     write_symptom(recording, Symptom(SymptomKind.OUTPUT, line=1))
     (project / "below").mkdir()
     monkeypatch.chdir(project / "below")

@@ -509,6 +509,7 @@ def test_a_recording_elsewhere_has_no_environment_beside_it(whence: Whence, fold
     whence("run", "--recording", "here.whence", "--wrong", "output:2", program(folder, SHOP))
     assert sorted(path.name for path in folder.glob("here*")) == [
         "here.whence",
+        "here.whence.signature",
         "here.whence.symptom.json",
     ]
     assert not (folder / ".whence").exists()
@@ -644,7 +645,8 @@ def test_recordings_are_listed_and_old_ones_removed(whence: Whence, folder: Path
     assert lines[5].endswith(", raised IndexError, wrong: exception")
     assert "removed 1, kept 1" in whence("list", "--prune", "1", status=0).stdout
     left = {path.name for path in (folder / ".whence" / "runs").iterdir()}
-    kept = {f"other-2.whence{end}" for end in ("", ".environment.json", ".symptom.json")}
+    ends = ("", ".environment.json", ".signature", ".symptom.json")
+    kept = {f"other-2.whence{end}" for end in ends}
     assert kept <= left <= {*kept, "other-2.whence.stdin"}
 
 

@@ -19,6 +19,7 @@ from whence.langs.python.priors.import_prior import ImportPrior
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.replay.fallback_provenance import FallbackProvenance
 from whence.langs.python.replay.program_reruns import ProgramReruns
@@ -74,6 +75,7 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         provenance=provenance,
         reruns=reruns,
         replay=reruns,
+        trust=PythonRecordingTrust(path, recording.header),
         history=PythonHistory(provenance),
         oracles=PythonOracles(tree),
         priors=PythonPriors(tree),

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.recording_signature import PARTS, SIGNATURE
 from whence.model.symptom import Symptom, from_json, to_json
 
 FOLDER = ".whence"
@@ -119,9 +120,25 @@ def remove(recording: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def remove_companions(recording: Path) -> None:
+    """Remove what an earlier recording of this name has left beside it.
+
+    What a new recording does not write itself must not count as its own.
+    """
+    for part in (*PARTS, SIGNATURE):
+        if part:
+            try:
+                beside(recording, part).unlink(missing_ok=True)
+            except OSError as problem:
+                raise WhenceError(
+                    f"{beside(recording, part)}: belongs to an earlier recording and cannot be "
+                    f"removed ({problem.strerror})"
+                ) from problem
+
+
 def beside(recording: Path, what: str) -> Path:
     """The file of something that belongs to a recording, such as `stdin`."""
-    return recording.with_name(f"{recording.name}.{what}")
+    return Path(f"{recording}.{what}")
 
 
 def write_symptom(recording: Path, symptom: Symptom) -> None:

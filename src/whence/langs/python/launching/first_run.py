@@ -27,6 +27,7 @@ from whence.langs.python.debuggee.order import Order, StopSignal
 from whence.langs.python.launching.debuggee_process import start_debuggee
 from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.recordings import beside
+from whence.user_folders import open_private_file
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
 """Ends the debuggee, which keeps what it recorded. Hardly a program has a use for this signal."""
@@ -103,8 +104,8 @@ def _stop_signals(run: FirstRun) -> Iterator[StopSignal]:
 def keep_environment(recording: Path) -> None:
     """Keep the environment of this process beside a recording, for nobody else to read."""
     path = beside(recording, "environment.json")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+    descriptor = open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
         json.dump(dict(os.environ), file, indent=1, sort_keys=True)
 
 
@@ -253,39 +254,47 @@ def _program_input(run: FirstRun) -> Iterator[int | None]:
 class _InputCopy:
     """The copy of the program's input, dropped once it is too large or cannot be written.
 
-    Invariant: it never raises. The program gets its input whatever becomes of the copy.
+    Invariant: it never raises, and it does not change once it is closed. The program gets its input
+    whatever becomes of the copy.
     """
 
     def __init__(self, path: Path):
         self._path = path
         self._room = _MAX_INPUT
+        self._lock = threading.Lock()
         self._file: io.FileIO | None = None
-        try:
-            self._file = path.open("wb", buffering=0)
-        except OSError:
-            self._drop()
+        with contextlib.suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            self._file = os.fdopen(open_private_file(path, flags), "wb", buffering=0)
+        if self._file is None:
+            self._remove()
 
     def add(self, piece: bytes) -> None:
         """Append a piece of the input."""
-        self._room -= len(piece)
-        if self._file is None:
-            return
-        try:
-            complete = self._room >= 0 and self._file.write(piece) == len(piece)
-        except OSError:
-            complete = False
-        if not complete:
-            self._drop()
+        with self._lock:
+            if self._file is None:
+                return
+            self._room -= len(piece)
+            try:
+                complete = self._room >= 0 and self._file.write(piece) == len(piece)
+            except OSError:
+                complete = False
+            if not complete:
+                self._close()
+                self._remove()
 
     def close(self) -> None:
-        """Nothing more is read."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        """Nothing more is copied."""
+        with self._lock:
+            self._close()
 
-    def _drop(self) -> None:
-        self.close()
-        self._file = None
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
+
+    def _remove(self) -> None:
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
 
@@ -304,18 +313,19 @@ def _copy_file(path: Path) -> None:
 @contextlib.contextmanager
 def _forwarding(path: Path) -> Iterator[int]:
     source, sink = os.pipe()
-    thread = threading.Thread(target=_forward, args=(os.dup(0), sink, path), daemon=True)
+    copy = _InputCopy(path)
+    thread = threading.Thread(target=_forward, args=(os.dup(0), sink, copy), daemon=True)
     thread.start()
     try:
         yield source
     finally:
         # The program has ended: the thread ends with the next piece, or with this process.
         os.close(source)
+        copy.close()
 
 
-def _forward(source: int, sink: int, path: Path) -> None:
+def _forward(source: int, sink: int, copy: _InputCopy) -> None:
     """Give the program its input, and copy it."""
-    copy = _InputCopy(path)
     with contextlib.suppress(OSError):
         while piece := os.read(source, _CHUNK):
             copy.add(piece)

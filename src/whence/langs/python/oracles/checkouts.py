@@ -20,6 +20,7 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.program_versions import ReferenceVersion, is_below
+from whence.user_folders import cache_folder
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w,\-]*\])?==[\w.!+\-]+\Z")
 
@@ -109,9 +110,8 @@ def check_out(top: str, revision: str) -> str:
 
 def from_package(text: str, files: Sequence[str]) -> ReferenceVersion:
     """A released package, installed into a folder that is kept."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    folder = cache / "whence" / "reference" / version / re.sub(r"[^\w.\-]", "_", text)
+    folder = cache_folder() / "reference" / version / re.sub(r"[^\w.\-]", "_", text)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=folder.parent)

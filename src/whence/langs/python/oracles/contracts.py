@@ -23,7 +23,7 @@ from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.failed_asserts import AssertReader
-from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
+from whence.langs.python.oracles.program_versions import VersionPair, is_body
 from whence.langs.python.oracles.recipe_comparison import (
     CallEquation,
     Match,
@@ -77,9 +77,7 @@ class ContractOracle:
 
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
-        self._versions = VersionPair(
-            source.file.header, source.tables.codes(), ReferenceVersion("", "", "")
-        )
+        self._versions = VersionPair(source)
         self._declares = any(map(declares, self._versions.files()))
 
     def judge(self, question: Question) -> Judgement | None:

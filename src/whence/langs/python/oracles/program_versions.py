@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import filecmp
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_pages import TraceHeader
+from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 
 _OPTIMIZED = 1
@@ -78,15 +78,15 @@ class VersionPair:
 
     def __init__(
         self,
-        header: TraceHeader,
-        codes: Iterable[CodeEntry],
-        reference: ReferenceVersion,
+        source: TraceSource,
+        reference: ReferenceVersion = ReferenceVersion("", "", ""),
         stdin: str = "",
     ) -> None:
-        self._header = header
+        self._header = source.file.header
+        self._recording = source.file.path
         self._stdin = stdin
         self.reference = reference
-        self._codes = [code for code in codes if code.file and not code.is_text]
+        self._codes = [code for code in source.tables.codes() if code.file and not code.is_text]
         self._compiled: dict[str, CodeType | None] = {}
         self._same: dict[tuple[str, str, int], bool | None] = {}
 
@@ -168,6 +168,7 @@ class VersionPair:
             folder=folder,
             paths=tuple(roots),
             modules=tuple(modules),
+            recording=self._recording,
             rules=rules,
             stdin=self._stdin,
         )

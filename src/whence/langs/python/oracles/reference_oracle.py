@@ -47,6 +47,7 @@ from whence.langs.python.oracles.reference_runs import (
 )
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
+from whence.langs.python.recording_signature import require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
@@ -93,9 +94,7 @@ class ReferenceOracle:
         self._source = source
         self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
         stdin = beside(source.file.path, "stdin")
-        self.versions = VersionPair(
-            source.file.header, source.tables.codes(), self.reference, str(stdin)
-        )
+        self.versions = VersionPair(source, self.reference, str(stdin))
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self._rebuilt_calls = RebuiltCalls(self.versions, self._folder, self.limit)
         self.reference_runs = ReferenceRuns(
@@ -452,7 +451,8 @@ def reference_oracle_for(
     except TypeError:
         raise WhenceError("only a recording of a Python program has a reference version") from None
     assert isinstance(tree, ColumnTree)
-    header = source.file.header
-    program = VersionPair(header, source.tables.codes(), ReferenceVersion("", "", ""))
-    reference = find_reference(text, program.files(), program.main, header.cwd)
+    # Git, too, runs what the configuration of a folder names.
+    require_own(source.file.path)
+    program = VersionPair(source)
+    reference = find_reference(text, program.files(), program.main, source.file.header.cwd)
     return ReferenceOracle(tree, reference, limit, running)

@@ -33,6 +33,7 @@ from whence.langs.python.oracles.recipe_comparison import (
 )
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, encode_message
 from whence.langs.python.oracles.worker_process import ProgramVersion
+from whence.langs.python.recording_signature import require_own
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_reader import open_trace
@@ -152,6 +153,7 @@ class ReferenceRuns:
 
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
+            require_own(self._version.recording)
             trees = [
                 record_run(
                     self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,

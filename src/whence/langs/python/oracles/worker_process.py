@@ -28,6 +28,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     encode_message,
 )
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import ForeignRecording, require_own
 
 LOADING = 30.0
 """Seconds that a version may take to be loaded."""
@@ -54,6 +55,8 @@ class ProgramVersion:
     paths: tuple[str, ...]
     """What stands next."""
     modules: tuple[str, ...]
+    recording: Path
+    """What names all of this; it has to be the user's own."""
     rules: UserCodeRules = UserCodeRules()
     stdin: str = ""
     """A file with what it is given to read."""
@@ -143,6 +146,10 @@ class Worker:
         if self._process is not None:
             return
         version = self.version
+        try:
+            require_own(version.recording)
+        except ForeignRecording as problem:
+            raise WorkerFailed(str(problem)) from None
         requests_in, self._requests = os.pipe()
         self._responses, responses_out = os.pipe()
         rules = version.rules

@@ -75,6 +75,8 @@ class Settings:
     """Whether the processes that the program starts are recorded too."""
     keeps_tail: bool = True
     """Whether a killed process leaves all that it recorded."""
+    key_folder: str = ""
+    """Where the key is that signs the recording; empty: it is not signed."""
 
 
 def usual_settings(
@@ -314,6 +316,11 @@ class Recording:
             size = _stat(self._output).st_size
         with contextlib.suppress(OSError):
             _close(self._descriptor)
+        if self._settings.key_folder and not self.is_of_child:
+            # Only now: the program must not find modules that it did not import.
+            from whence.langs.python.recording_signature import sign
+
+            sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
     def cut_off(self, reason: str) -> int:

@@ -32,6 +32,7 @@ from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.recording import Settings, usual_settings
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.recording_signature import ForeignRecording, require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
@@ -80,7 +81,14 @@ class Conditions:
 
     @classmethod
     def of(cls, recording: Path, header: TraceHeader) -> Conditions:
-        """Read from the recording and the files beside it; `CannotReplay` if that is not enough."""
+        """Read from the recording and the files beside it; `CannotReplay` if that is not enough.
+
+        A recording that is not the user's own is refused: all re-runs start here.
+        """
+        try:
+            require_own(recording)
+        except ForeignRecording as problem:
+            raise CannotReplay(str(problem)) from None
         if header.python != platform.python_version():
             raise CannotReplay(
                 f"{recording}: was recorded with Python {header.python}, and this is "

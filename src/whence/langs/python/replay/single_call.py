@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.call_requests import CannotRequest, request_for_call
-from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
+from whence.langs.python.oracles.program_versions import VersionPair, is_body
 from whence.langs.python.oracles.recipe_comparison import (
     CallEquation,
     Match,
@@ -79,9 +79,7 @@ def _check(source: TraceSource, code: CodeEntry) -> None:
 
 
 def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozenset[int]:
-    version = VersionPair(
-        source.file.header, source.tables.codes(), ReferenceVersion("", "", "")
-    ).own()
+    version = VersionPair(source).own()
     request, unsent = request_for_call(source, number, ours, version.modules)
     worker = Worker(version, loading=LOADING, guarded=True)
     with ScratchFolder() as folder:

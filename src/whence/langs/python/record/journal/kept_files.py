@@ -153,9 +153,12 @@ class Sandbox:
     def _content(self, path: str, digest: str) -> bytes:
         try:
             with open(self._kept.path(digest), "rb") as file:
-                return file.read()
+                content = file.read()
         except OSError:
             raise Missing(f"what {path} held is no longer kept beside the recording") from None
+        if blake2b(content, digest_size=16).hexdigest() != digest:
+            raise Missing(f"what {path} held has been changed beside the recording")
+        return content
 
     def _large(self, place: str, path: str, flags: int, size: int, changed: int) -> str:
         try:

@@ -1,0 +1,191 @@
+"""Signs recordings, so that whence can tell its own from those of others.
+
+Running a recorded program again executes what the recording names: a command in a folder, with an
+environment, input and a journal. So whence does it only for recordings that this user's whence made
+on this machine. A secret key in the user's state folder signs every file of a recording when the
+run ends; the signatures are in the file `FILE.signature` beside it.
+
+Invariant: `why_foreign` is empty only if every file of the recording is as it was signed, or if the
+user allowed this very recording. `require_own` is called before a process is started with anything
+that a recording names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from whence.errors import WhenceError
+from whence.user_folders import PRIVATE_FILE, make_private_folder, open_private_file, state_folder
+
+SIGNATURE = "signature"
+PARTS = ("", "environment.json", "stdin", "journal", "tail")
+"""The files of a recording that a re-run depends on; the empty one is the trace itself."""
+_KEY_FILE = "recording-key"
+_KEY_BYTES = 32
+_PERSON = b"whence-recording"
+_PIECE = 2**20
+_MOST_SIGNED = 2**16
+"""The most bytes of a signature file that are read."""
+
+_allowed: set[str] = set()
+"""The recordings that the user allowed in this process, by their real path."""
+_checked: dict[tuple[object, ...], str] = {}
+"""What `why_foreign` found, by the state of the files at that time."""
+
+
+class ForeignRecording(WhenceError):
+    """A recording names something to execute, and this user's whence did not make it."""
+
+
+def key_folder() -> str:
+    """Where the key of this user is; empty if there is no place for one."""
+    try:
+        return str(state_folder())
+    except WhenceError:
+        return ""
+
+
+def sign(recording: str | Path, folder: str) -> None:
+    """Sign all files of a recording that this process made or saw being made.
+
+    `folder` is where the key is. Does nothing if there is no place for the key or the signature:
+    the recording is then foreign.
+    """
+    with contextlib.suppress(OSError, WhenceError):
+        key = _key(Path(folder), create=True)
+        lines = [
+            json.dumps({"part": part, "mac": _mac(path, part, key)}) + "\n"
+            for part, path in _files(recording)
+        ]
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        descriptor = open_private_file(_beside(recording, SIGNATURE), flags)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.writelines(lines)
+
+
+def why_foreign(recording: str | Path) -> str:
+    """Why a recording is not this user's own, in half a sentence; empty if it is."""
+    if os.path.realpath(recording) in _allowed:
+        return ""
+    state = tuple(map(_state, [*(path for _, path in _files(recording)),
+                               _beside(recording, SIGNATURE)]))  # fmt: skip
+    if state not in _checked:
+        _checked[state] = _check(recording)
+    return _checked[state]
+
+
+def require_own(recording: str | Path) -> None:
+    """Raise `ForeignRecording` unless the recording is this user's own."""
+    why = why_foreign(recording)
+    if why:
+        raise ForeignRecording(
+            f"{recording}: {why}, so nothing that it names is run; --trust-recording allows it"
+        )
+
+
+def allow(recording: str | Path) -> None:
+    """Count a recording as the user's own, from now on if it can be signed."""
+    _allowed.add(os.path.realpath(recording))
+    sign(recording, key_folder())
+
+
+def _check(recording: str | Path) -> str:
+    try:
+        key = _key(state_folder(), create=False)
+        signed = _signed_parts(recording)
+    except FileNotFoundError:
+        return "it was not recorded by you on this machine"
+    except (OSError, ValueError, WhenceError) as problem:
+        return f"whether you recorded it cannot be checked ({problem})"
+    for part, path in _files(recording):
+        try:
+            is_own = hmac.compare_digest(signed.get(part, ""), _mac(path, part, key))
+        except OSError as problem:
+            return f"{path.name} cannot be read ({problem.strerror})"
+        if not is_own:
+            name = path.name if part else "it"
+            changed = "has changed since it was recorded" if part in signed else "is not signed"
+            return f"{name} {changed}"
+    return ""
+
+
+def _files(recording: str | Path) -> Iterator[tuple[str, Path]]:
+    """The files of a recording that exist, each with its part."""
+    for part in PARTS:
+        path = _beside(recording, part)
+        if path.exists() or path.is_symlink() or not part:
+            yield part, path
+
+
+def _beside(recording: str | Path, part: str) -> Path:
+    return Path(f"{recording}.{part}" if part else recording)
+
+
+def _mac(path: Path, part: str, key: bytes) -> str:
+    """The keyed digest of a regular file and of its part in the recording."""
+    digest = hashlib.blake2b(part.encode() + b"\0", key=key, digest_size=32, person=_PERSON)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is no regular file")
+        while piece := os.read(descriptor, _PIECE):
+            digest.update(piece)
+    finally:
+        os.close(descriptor)
+    return digest.hexdigest()
+
+
+def _signed_parts(recording: str | Path) -> dict[str, str]:
+    """The signature of each part, as the file beside the recording has it."""
+    with _beside(recording, SIGNATURE).open("rb") as file:
+        entries = [json.loads(line) for line in file.read(_MOST_SIGNED).splitlines()]
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError("the signature is damaged")
+    return {str(entry.get("part")): str(entry.get("mac")) for entry in entries}
+
+
+def _key(folder: Path, *, create: bool) -> bytes:
+    """This user's secret key."""
+    path = folder / _KEY_FILE
+    try:
+        with path.open("rb") as file:
+            status, key = os.fstat(file.fileno()), file.read(_KEY_BYTES + 1)
+    except FileNotFoundError:
+        if not create:
+            raise
+        _make_key(path)
+        return _key(folder, create=False)
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE_FILE:
+        raise WhenceError(f"{path} is not yours alone")
+    if len(key) != _KEY_BYTES:
+        raise WhenceError(f"{path} is damaged; remove it, and a new one is made")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Create the key; one that another process creates meanwhile stays."""
+    make_private_folder(path.parent)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(open_private_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        file.write(os.urandom(_KEY_BYTES))
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        fresh.unlink()
+
+
+def _state(path: Path) -> tuple[object, ...]:
+    """What changes when a file does."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (str(path),)
+    return str(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
