@@ -18,6 +18,7 @@ RECORDER = PYTHON / "record/native"
 JOURNAL = PYTHON / "record/journal/native"
 SCANNER = PYTHON / "trace/native"
 TAGGING = PYTHON / "provenance/native"
+CONFINEMENT = PYTHON / "debuggee/native"
 CPYTHON = RECORDER / "cpython"
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
@@ -36,6 +37,7 @@ EXTENSIONS = {
     "whence.langs.python.record.journal._interposition": sources(JOURNAL),
     "whence.langs.python.trace._scan": sources(SCANNER),
     "whence.langs.python.provenance._tagging": sources(TAGGING),
+    "whence.langs.python.debuggee._confinement": sources(CONFINEMENT),
 }
 """The source files of each extension module, every one a translation unit."""
 READS_CPYTHON = {name for name in EXTENSIONS if ".record." in name}

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+from whence.langs.python.debuggee.confinement import confine
 from whence.langs.python.debuggee.executed_lines import LineWatch
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
 from whence.langs.python.debuggee.run_as_python import compile_plainly, launch
@@ -85,6 +86,9 @@ class Debuggee:
             self._on_stop.insert(0, lambda _: journal.finish())
         if order.call_limit is not None or order.depth_limit is not None:
             self._set_limits()
+        if order.playback is not None:
+            channel = -1 if order.checkpoints is None else order.checkpoints.control
+            confine(order.playback.folder, channel)
         if self._checkpoints is not None:
             self._checkpoints.wait()
 
