@@ -175,7 +175,7 @@ class TestOracle:
     def notes(self) -> list[str]:
         """Why the tests could not be asked."""
         problem = self._tests.problem
-        return [f"The tests told nothing: {problem}."] if problem else []
+        return [f"The tests could not be run: {problem}."] if problem else []
 
     def close(self) -> None:
         """End their process."""

@@ -196,7 +196,7 @@ class ReferenceProgramOracle:
     def notes(self) -> list[str]:
         """The most frequent reasons why it had no verdict."""
         return [
-            f"The reference could not tell of {count} call{'s' if count > 1 else ''}: {why}."
+            f"The reference has no verdict on {count} call{'s' if count > 1 else ''}: {why}."
             for why, count in self._unknown.most_common(3)
         ]
 
@@ -223,8 +223,8 @@ def first_difference(
         return _missing_before_error(execution, program, note)
     if unknown:
         raise WhenceError(
-            f"what is wrong is not known from the reference: {unknown}; say --wrong N, "
-            "--missing or --raised"
+            f"the reference does not show what is wrong: {unknown}; say --wrong N, --missing or "
+            "--raised"
         )
     return None
 

@@ -71,24 +71,19 @@ class WrittenGoal:
         return cls(given) if name == "call" and arity > 1 and given >= 0 else None
 
     def in_goal(self, path: Path) -> Path | None:
-        """A part of the text as a part of the goal's arguments."""
-        return path if self.given is None else in_goal(path, self.given)
+        """A part of the text as a part of the goal's arguments; None if it is in none."""
+        if self.given is None:
+            return path
+        if path[0] > 1:
+            return (self.given + path[0] - 1, *path[1:])
+        return path[1:] if len(path) > 1 and path[1] <= self.given else None
 
     def in_text(self, path: Path) -> Path:
         """A part of the goal's arguments as a part of the text."""
-        return path if self.given is None else in_text(path, self.given)
-
-
-def in_goal(path: Path, given: int) -> Path | None:
-    """A part of the arguments of `call/N` as a part of the arguments of the goal that it calls."""
-    if path[0] > 1:
-        return (given + path[0] - 1, *path[1:])
-    return path[1:] if len(path) > 1 and path[1] <= given else None
-
-
-def in_text(path: Path, given: int) -> Path:
-    """The inverse of `in_goal`."""
-    return (1, *path) if path[0] <= given else (path[0] - given + 1, *path[1:])
+        if self.given is None:
+            return path
+        is_given = path[0] <= self.given
+        return (1, *path) if is_given else (path[0] - self.given + 1, *path[1:])
 
 
 class SubtermOrigin:
@@ -244,7 +239,7 @@ class _Library:
             return None
         there: Path | None = None
         if name in _CALLS_ONE or path[0] <= given:
-            there = in_text(path, given)
+            there = WrittenGoal(given).in_text(path)
         elif name == "maplist" or (name == "foldl" and path[0] == given + 1):
             there = (path[0] - given + 1, *[2] * goals.index(goal), 1, *path[1:])
         elif name == "foldl" and path[0] == given + 2 and len(caller.states) == _FOLDL:
@@ -263,7 +258,7 @@ class _Library:
         if given is None:
             return None
         if name in _CALLS_ONE and len(goals) == 1:
-            there = in_goal(path, given)
+            there = WrittenGoal(given).in_goal(path)
             return None if there is None else (goals[0], there)
         if name == "maplist" and path[0] > 1:
             item, rest = _item(path[1:])
