@@ -16,7 +16,6 @@ from prolog import need_swipl
 
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.subterm_origin import (
-    Branch,
     CameIn,
     Inside,
     Made,
@@ -24,7 +23,7 @@ from whence.langs.prolog.subterm_origin import (
     SubtermOrigin,
 )
 from whence.langs.prolog.swipl_process import Engine
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
+from whence.langs.prolog.traced_call import Branch, Port, PortEvent, TracedCall
 
 need_swipl()
 
@@ -40,7 +39,7 @@ def ran(name: str, goal: str) -> Iterator[GoalExecution]:
 
 def tracking(execution: GoalExecution) -> SubtermOrigin:
     trace = execution.trace
-    return SubtermOrigin(execution.source.terms, Branch(trace, PortEvent(Port.EXIT, trace.root)))
+    return SubtermOrigin(execution.source.terms, Branch(PortEvent(Port.EXIT, trace.root)))
 
 
 def goal_named(execution: GoalExecution, name: str, nth: int = 0) -> TracedCall:
@@ -131,7 +130,7 @@ def test_the_key_of_map_search_comes_out_of_list_member() -> None:
     with Engine() as engine:
         execution = GoalExecution(engine, program, goal, solutions=1)
         inner = goal_named(execution, "map_search")
-        branch = Branch(execution.trace, PortEvent(Port.FAIL, inner))
+        branch = Branch(PortEvent(Port.FAIL, inner))
         steps = SubtermOrigin(execution.source.terms, branch)
         arguments = {"Table": 1, "Key": 2, "Value": 3}
         for query in DATA["inadmissible_map_search"]["queries"]:

@@ -240,7 +240,7 @@ def test_what_depends_on_asserted_clauses_is_not_known_from_a_reference(file: Pa
     done = whence(file, "remember(5)", "--reference", good, typed="y\n")
     assert "remember(5): the reference has no such answer" in done.stdout
     told = " ".join(done.stdout.split())
-    assert "could not tell of 1 call: its answers depend on kept/1, which changes." in told
+    assert "has no verdict on 1 call: its answers depend on kept/1, which changes." in told
 
 
 def test_a_goal_without_end_is_stopped_and_debugged(file: Path) -> None:

@@ -5,7 +5,9 @@ An answer is blamed on its clause; a failure on the whole predicate, which lacks
 
 from __future__ import annotations
 
-from whence.langs.prolog.clause_text import source_between, source_of
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 from whence.langs.prolog.port_events import GOAL, Predicate
 from whence.langs.prolog.swipl_process import Engines, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
@@ -14,6 +16,7 @@ from whence.model.call import Function, Location, Rule
 
 _ADDED = "This clause was added while the program ran; what added it may be at fault."
 _EMPTY = "No clause of it was loaded."
+_MOST_LINES = 60
 
 
 class BlamedCode:
@@ -65,7 +68,7 @@ class BlamedCode:
             replies = self._engines.of(call.term).do(f"clause_lines({name})")
             lines = [int(line) for _, file, line in replies if plain(file) == predicate.file]
             last = max(lines, default=predicate.line)
-            self._clauses[predicate] = source_between(predicate.file, predicate.line, last)
+            self._clauses[predicate] = _source_between(predicate.file, predicate.line, last)
         return self._clauses[predicate]
 
     def _function(self, predicate: Predicate) -> Function:
@@ -93,8 +96,25 @@ class BlamedCode:
             f"{function.name} clause {clause.nth}",
             function.name,
             self._location(clause.file, clause.line),
-            source_of(clause),
+            _source_between(clause.file, clause.line, clause.line),
         )
 
     def _location(self, file: str, line: int) -> Location | None:
         return Location(self._names.get(file, file), line) if file and line else None
+
+
+def _source_between(file: str, first: int, last: int) -> str:
+    """The lines of a file from the start of one clause to the end of another."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    clauses = [*lines[first - 1 : last - 1], *_until_full_stop(lines[last - 1 :])]
+    return "\n".join(clauses[:_MOST_LINES])
+
+
+def _until_full_stop(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if line.split("%")[0].rstrip().endswith("."):
+            return

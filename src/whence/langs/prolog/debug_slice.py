@@ -23,22 +23,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
 from typing import NamedTuple
 
 from whence.langs.prolog.port_events import Clause
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at, path_to
+from whence.langs.prolog.traced_call import Branch, Port, PortEvent, TracedCall, path_to
 
 HEAD = 0
-
-
-class Flow(Enum):
-    """The direction of data through an argument of a call."""
-
-    INHERITED = "inherited"
-    SYNTHESIZED = "synthesized"
-    DUAL = "dual"
 
 
 class Side(Enum):
@@ -49,8 +40,6 @@ class Side(Enum):
     DUAL = "dual"
 
 
-_OF_HEAD = {Flow.INHERITED: Side.IN, Flow.SYNTHESIZED: Side.OUT, Flow.DUAL: Side.DUAL}
-_OF_LITERAL = {Flow.INHERITED: Side.OUT, Flow.SYNTHESIZED: Side.IN, Flow.DUAL: Side.DUAL}
 _FACING = {Side.OUT: Side.IN, Side.IN: Side.OUT, Side.DUAL: Side.DUAL}
 
 
@@ -71,19 +60,20 @@ class _PositionFlow:
     is_pseudo: bool = False
 
 
-def annotate(call: TracedCall, argument: int, before: int | None = None) -> Flow:
-    """The annotation of an argument (from 0).
+def annotate(call: TracedCall, argument: int, before: int | None = None) -> Side:
+    """The annotation of an argument (from 0), as the side of the head's position: inherited data
+    enters the clause there, synthesized data leaves it.
 
     With `before`, only earlier answers count, and an argument without any is dual: so a failed
     branch is annotated by itself.
     """
     if call.states[argument] == "g":
-        return Flow.INHERITED
-    answers = [each for each in call.answers if before is None or each.time < before]
+        return Side.IN
+    answers = [answer for answer in call.answers if before is None or answer.time < before]
     if before is not None and not answers:
-        return Flow.DUAL
-    is_filled = all(each.states[argument] == "g" for each in answers)
-    return Flow.SYNTHESIZED if is_filled and call.states[argument] == "v" else Flow.DUAL
+        return Side.DUAL
+    is_filled = all(answer.states[argument] == "g" for answer in answers)
+    return Side.OUT if is_filled and call.states[argument] == "v" else Side.DUAL
 
 
 _Arguments = tuple[frozenset[int], ...]
@@ -109,71 +99,62 @@ class Annotated:
             text = self.tree.clause(clause)
             if text is not None and len(text.head) != len(call.states):
                 text = None
-            literal, variables, flows = self._as_called(call, outer)
+            literal, variables, sides = self._as_called(call, outer)
             self._heads[key] = {
                 ArgumentPosition(call.mark, HEAD, nth): _PositionFlow(
-                    _OF_HEAD[flow],
+                    side,
                     text.head[nth - 1] if text else variables[nth - 1],
                     ArgumentPosition(call.caller.mark, literal, nth)
                     if literal and call.caller
                     else None,
                     is_pseudo=text is None,
                 )
-                for nth, flow in enumerate(flows, 1)
+                for nth, side in enumerate(sides, 1)
             }
         return self._heads[key]
 
     def of_goal(self, goal: TracedCall, outer: int | None) -> _Positions:
         """The positions of a goal in the clause that it stands in."""
         if (goal.mark, outer) not in self._goals:
-            literal, variables, flows = self._as_called(goal, outer)
+            literal, variables, sides = self._as_called(goal, outer)
             self._goals[goal.mark, outer] = {
                 ArgumentPosition(goal.caller.mark, literal, nth): _PositionFlow(
-                    _OF_LITERAL[flow], variables[nth - 1], ArgumentPosition(goal.mark, HEAD, nth)
+                    _FACING[side], variables[nth - 1], ArgumentPosition(goal.mark, HEAD, nth)
                 )
-                for nth, flow in enumerate(flows, 1)
+                for nth, side in enumerate(sides, 1)
                 if literal and goal.caller is not None
             }
         return self._goals[goal.mark, outer]
 
     def _as_called(
         self, call: TracedCall, outer: int | None
-    ) -> tuple[int, _Arguments, tuple[Flow, ...]]:
-        """Which literal a call is (from 1, or 0), its variables and annotations."""
+    ) -> tuple[int, _Arguments, tuple[Side, ...]]:
+        """The number of a call's literal (from 1; 0: none), its variables and annotations."""
         literal, variables = _literal(self.tree.clause(outer), call)
-        flows = tuple(annotate(call, nth, self._before) for nth in range(len(call.states)))
-        if len(variables) == len(flows):
-            return literal, variables, flows
+        sides = tuple(annotate(call, nth, self._before) for nth in range(len(call.states)))
+        if len(variables) == len(sides):
+            return literal, variables, sides
         # In `call(P, X)`, any of the variables may be in any argument.
-        merged = (frozenset[int]().union(*variables),) * len(flows)
-        return literal, merged, (Flow.DUAL,) * len(flows) if literal else flows
+        merged = (frozenset[int]().union(*variables),) * len(sides)
+        return literal, merged, (Side.DUAL,) * len(sides) if literal else sides
 
 
 def _literal(clause: Clause | None, call: TracedCall) -> tuple[int, _Arguments]:
-    for number, each in enumerate(clause.literals if clause else (), 1):
-        if each.path == call.path:
-            return number, each.variables
+    for number, literal in enumerate(clause.literals if clause else (), 1):
+        if literal.path == call.path:
+            return number, literal.variables
     return 0, ()
 
 
 class Skeleton:
-    """The clauses along the branch of one call, glued at its calls, and how data flows in them.
+    """The clauses along the branch of one event, glued at its calls, and how data flows in them.
 
     The positions of a clause are computed when data is followed into it.
     """
 
-    def __init__(self, annotated: Annotated, last: TracedCall, until: int | None = None) -> None:
-        """`until` is the time at which the last call's clause is taken."""
+    def __init__(self, annotated: Annotated, event: PortEvent) -> None:
         self._annotated = annotated
-        path = path_to(last)
-        answer = answer_at(last, until)
-        self._clauses = {call.mark: after.via for call, after in pairwise(path)}
-        self._clauses[last.mark] = answer.clause if answer else None
-        self._calls = {call.mark: call for call in path}
-        self._goals: dict[int, list[TracedCall]] = defaultdict(list)
-        for call in path:
-            if call.caller is not None:
-                self._goals[call.caller.mark].append(call)
+        self._branch = Branch(event)
         self._made: dict[int, _Positions] = {}
         self._hidden: dict[int, list[TracedCall]] = defaultdict(list)
         """The goals of a clause that are not in its text: they were constructed at run time."""
@@ -182,10 +163,10 @@ class Skeleton:
         """The positions of the clause of a call: of its head, and of its goals on the branch."""
         made = self._made.get(mark)
         if made is None:
-            call, clause = self._calls[mark], self._clauses[mark]
-            outer = self._clauses.get(call.caller.mark) if call.caller is not None else None
+            call = self._branch.calls[mark]
+            clause, outer = self._branch.clause(call), self._branch.clause(call.caller)
             made = dict(self._annotated.of_head(call, clause, outer))
-            goals = self._goals.get(mark, ())
+            goals = self._branch.goals(call)
             paths = [goal.path for goal in goals]
             is_repeated = len(set(paths)) < len(paths)
             for goal in goals:
@@ -224,7 +205,7 @@ class Skeleton:
             if there.side is _FACING[here.side]:
                 yield here.glued
         elif place.literal == HEAD and here.side is not Side.OUT:
-            yield from self._into_hidden(self._calls[place.mark])
+            yield from self._into_hidden(self._branch.calls[place.mark])
 
     def _within(self, place: ArgumentPosition, here: _PositionFlow) -> Iterator[ArgumentPosition]:
         """The positions of the same clause that data can come from: by a shared variable, or, if
@@ -239,7 +220,7 @@ class Skeleton:
             elif not there.variables.isdisjoint(here.variables):
                 yield other
         for goal in self._hidden.get(place.mark, ()):
-            yield from self._given_by(goal)
+            yield from self._outputs_of(goal)
 
     def _into_hidden(self, call: TracedCall) -> Iterator[ArgumentPosition]:
         """The positions that data of a goal without text can come from: all of its caller's."""
@@ -247,11 +228,10 @@ class Skeleton:
             for other, there in self._positions(call.caller.mark).items():
                 if there.side is not Side.OUT:
                     yield other
-            for goal in self._goals[call.caller.mark]:
-                if goal.mark < call.mark:
-                    yield from self._given_by(goal)
+            for goal in self._branch.goals(call.caller, before=call):
+                yield from self._outputs_of(goal)
 
-    def _given_by(self, goal: TracedCall) -> Iterator[ArgumentPosition]:
+    def _outputs_of(self, goal: TracedCall) -> Iterator[ArgumentPosition]:
         """The head positions through which data can leave a call."""
         for other, there in self._positions(goal.mark).items():
             if other.literal == HEAD and there.side is not Side.IN:
@@ -291,9 +271,9 @@ def _whole(tree: TraceTree) -> Extent:
 def failed_leaves(tree: TraceTree, extent: Extent) -> list[TracedCall]:
     """The calls that failed at once, within an extent."""
     return [
-        each
-        for each in tree.failed_leaves()
-        if extent.holds(each.called, each.failed or each.last_time)
+        leaf
+        for leaf in tree.failed_leaves()
+        if extent.holds(leaf.called, leaf.failed or leaf.last_time)
     ]
 
 
@@ -306,27 +286,25 @@ def data_flow(
     has all its variables in one argument.
     """
     call = event.call
-    answer = call.answers[event.number] if event.port is Port.EXIT else None
-    last, until = (answer.last, answer.time) if answer else (call, call.called)
-    skeleton = Skeleton(Annotated(tree), last, until)
-    found: set[ArgumentPosition] = {ArgumentPosition(call.mark, HEAD, argument)}
-    starts = found if variable is None else skeleton.mentioning(call.mark, variable)
-    found |= skeleton.slice(*starts)
-    return found | _behind_library(tree.calls[mark - 1] for mark in marks(found))
+    skeleton = Skeleton(Annotated(tree), event)
+    position = ArgumentPosition(call.mark, HEAD, argument)
+    starts = [position] if variable is None else skeleton.mentioning(call.mark, variable)
+    positions = {position} | skeleton.slice(*starts)
+    return positions | _behind_library(tree.calls[mark - 1] for mark in marks(positions))
 
 
 def _behind_library(calls: Iterable[TracedCall]) -> set[ArgumentPosition]:
     """The positions of all calls that library predicates made, since their code is out of sight."""
-    found: set[ArgumentPosition] = set()
+    positions: set[ArgumentPosition] = set()
     for call in calls:
         for event in call.log if not call.predicate.is_user else ():
             if isinstance(event, PortEvent) and event.port is Port.EXIT:
-                found |= {
-                    ArgumentPosition(each.mark, HEAD, argument)
-                    for each in path_to(event.call.answers[event.number].last, call)
-                    for argument in range(1, len(each.states) + 1)
+                positions |= {
+                    ArgumentPosition(callee.mark, HEAD, argument)
+                    for callee in path_to(event.call.answers[event.number].last, call)
+                    for argument in range(1, len(callee.states) + 1)
                 }
-    return found
+    return positions
 
 
 def potentially_dependent(
@@ -335,12 +313,12 @@ def potentially_dependent(
     """PDPS as marks; `repaired` adds the calls that made negations fail, and those that `findall/3`
     and the like made, since neither are on a branch."""
     extent = extent or _whole(tree)
-    found = {each.mark for each in (*extent.branch, *failed_leaves(tree, extent))}
+    dependent = {call.mark for call in (*extent.branch, *failed_leaves(tree, extent))}
     if not repaired:
-        return found
-    refuting = [each for each in tree.refuting if extent.holds(each.called, each.called)]
+        return dependent
+    refuting = [call for call in tree.refuting if extent.holds(call.called, call.called)]
     called_back = _behind_library((*extent.branch, *refuting))
-    return found | {each.mark for each in refuting} | marks(called_back)
+    return dependent | {call.mark for call in refuting} | marks(called_back)
 
 
 def into_failures(
@@ -348,19 +326,19 @@ def into_failures(
 ) -> set[int]:
     """S1 as marks: the calls through which data flowed into calls that failed at once."""
     shared = Annotated(tree)
-    found: set[int] = set()
+    calls: set[int] = set()
     for leaf in failed_leaves(tree, extent or _whole(tree)):
         annotated = Annotated(tree, leaf.called) if by_itself else shared
         starts = [ArgumentPosition(leaf.mark, HEAD, nth) for nth in range(1, len(leaf.states) + 1)]
-        found |= marks(Skeleton(annotated, leaf).slice(*starts))
-    return found
+        calls |= marks(Skeleton(annotated, PortEvent(Port.FAIL, leaf)).slice(*starts))
+    return calls
 
 
 def made_final(tree: TraceTree, extent: Extent | None = None) -> set[int]:
     """S2 as marks: the branches of all cuts that ran."""
     extent = extent or _whole(tree)
-    cuts = [each for each in tree.cuts if extent.holds(each.call.called, each.last.called)]
-    return {each.mark for cut in cuts for each in cut.branch()}
+    cuts = [cut for cut in tree.cuts if extent.holds(cut.call.called, cut.last.called)]
+    return {call.mark for cut in cuts for call in cut.branch()}
 
 
 def debug_slice(

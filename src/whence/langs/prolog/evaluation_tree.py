@@ -357,7 +357,15 @@ class EvaluationTree:
             is_implicit = bool(children) and depth > 0 and (is_full or is_deep)
             is_implicit = is_implicit or event.call.is_skipped
             events.append(event)
-            self._row(rows, event, node, parent, is_implicit)
+            function, rule = self._code.numbers(event)
+            rows.ids.append(node)
+            rows.parents.append(parent)
+            rows.functions.append(function)
+            rows.rules.append(rule)
+            rows.outcomes.append(_OUTCOMES[event.port])
+            rows.own.append(_weight(event) if is_implicit else 1)
+            rows.implicit.append(is_implicit)
+            rows.details.append(node - 1)
             if not is_implicit:
                 waiting.extend(
                     (child, self._id(node, nth, child), node, depth + 1)
@@ -365,17 +373,6 @@ class EvaluationTree:
                 )
         self._add_digests(rows, events)
         return assemble_tree(link(rows), self._code.functions, self._code.rules, self)
-
-    def _row(self, rows: Rows, event: PortEvent, node: int, parent: int, implicit: bool) -> None:
-        function, rule = self._code.numbers(event)
-        rows.ids.append(node)
-        rows.parents.append(parent)
-        rows.functions.append(function)
-        rows.rules.append(rule)
-        rows.outcomes.append(_OUTCOMES[event.port])
-        rows.own.append(_weight(event) if implicit else 1)
-        rows.implicit.append(implicit)
-        rows.details.append(node - 1)
 
     def digests(self, terms: Sequence[int]) -> list[str]:
         """Digests that are equal for terms that are variants of each other."""

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from whence.langs.prolog.declarations import DeclarationOracle
-from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.plunit import TestOracle, Tests
 from whence.langs.prolog.reference_program import ReferenceProgram, ReferenceProgramOracle
-from whence.langs.prolog.stable_equations import StableEquations
+from whence.langs.prolog.stable_equations import stable_equation
 from whence.langs.prolog.swipl_process import Engine
-from whence.model.call import Call
-from whence.model.equation import StableEquation
 from whence.model.replay_settings import Progress
-from whence.model.value import fold_text
-from whence.ports import Identify, Opened, Oracle, OracleSet
+from whence.ports import Opened, Oracle, OracleSet
 from whence.tree.column_tree import ColumnTree
-
-_CHARACTERS = 200
 
 
 def likely_tree(execution: GoalExecution) -> ColumnTree:
@@ -72,7 +67,7 @@ def opened_goal(
         tree,
         execution.provenance(tree),
         oracles=PrologOracles(oracles),
-        identify=lambda project: identify_in(source, project),
+        identify=lambda project: partial(stable_equation, source, project),
     )
 
 
@@ -85,17 +80,3 @@ class PrologOracles:
     def gather(self, reference: str | None) -> OracleSet:
         """All of them; `reference` is ignored."""
         return OracleSet(self.oracles)
-
-
-def identify_in(source: EvaluationTree, project: Path) -> Identify:
-    """The function that gives the stable equations of a tree's events."""
-    equations = StableEquations(source, project)
-
-    def identify(node: int, call: Call) -> StableEquation | str:
-        key = equations.of(node)
-        if isinstance(key, str):
-            return key
-        function, digest, inputs = key
-        return StableEquation(function, fold_text(call.equation(), _CHARACTERS), digest, inputs)
-
-    return identify

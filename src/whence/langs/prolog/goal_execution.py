@@ -140,7 +140,7 @@ class GoalExecution:
                 why = "an exception ended it"
             elif self.run.stopped:
                 why = f"it did not end within {self.stopped}"
-            raise UsageError(f"whether an answer is missing cannot be told: {why}")
+            raise UsageError(f"it is unknown whether an answer is missing: {why}")
         return self._tree(PortEvent(Port.FAIL, self.trace.root))
 
     def missing_answer(self, text: str) -> ColumnTree | None:
@@ -155,7 +155,7 @@ class GoalExecution:
         if run.answers:
             return None
         if not run.exhausted:
-            raise UsageError(f"whether {text} is missing cannot be told: {goal} did not end")
+            raise UsageError(f"it is unknown whether {text} is missing: {goal} did not end")
         self.source = self._new_source(trace, goal)
         return self.source.tree(PortEvent(Port.FAIL, trace.root))
 
@@ -163,7 +163,7 @@ class GoalExecution:
         """The tree of a missing answer; of the whole goal if `text` is empty or is found alone."""
         tree = self.missing_answer(text) if text else None
         if tree is None and text:
-            note(f"Asked for alone, {text} is found; so the whole goal is looked at.")
+            note(f"Asked for alone, {text} is found, so the whole goal is searched.")
         return tree or self.missing()
 
     def raising(self) -> ColumnTree:

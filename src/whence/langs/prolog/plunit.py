@@ -57,10 +57,6 @@ class Test:
     def fails(self) -> bool:
         return self.ended not in (_PASSED, _LEFT_OUT)
 
-    @property
-    def _request(self) -> str:
-        return f"{quoted(self.unit)}, {quoted(self.name)}, {self.line}, {self.instance}"
-
 
 class Tests:
     """The tests of a program: those in its own file, and those in other files."""
@@ -79,7 +75,7 @@ class Tests:
         """Why they could not be run."""
 
     def results(self) -> list[Test]:
-        """All tests with how they ended; the first call runs them."""
+        """All tests and their outcomes; the first call runs them."""
         if self._results is None:
             self._results = []
             try:
@@ -101,7 +97,11 @@ class Tests:
 
     def failing(self, wanted: str) -> Test:
         """The first failing test that is `wanted`: `unit:name`, a unit, or a name."""
-        matching = [test for test in self.results() if _matches(test, wanted)]
+        matching = [
+            test
+            for test in self.results()
+            if wanted in (f"{test.unit}:{test.name}", test.unit, test.name)
+        ]
         if self.problem:
             raise WhenceError(f"the tests could not be run: {self.problem}")
         if not matching:
@@ -118,7 +118,8 @@ class Tests:
     def preparation(self, test: Test) -> Preparation:
         """The preparation of a process that runs a test's body as a goal."""
         load = partial(self._load_tests, request="load_tests_again")
-        return Preparation(load, test._request)
+        name = f"{quoted(test.unit)}, {quoted(test.name)}, {test.line}, {test.instance}"
+        return Preparation(load, name)
 
     def close(self) -> None:
         """End their process."""
@@ -174,7 +175,7 @@ class TestOracle:
     def notes(self) -> list[str]:
         """Why the tests could not be asked."""
         problem = self._tests.problem
-        return [f"The tests told nothing: {problem}."] if problem else []
+        return [f"The tests could not be run: {problem}."] if problem else []
 
     def close(self) -> None:
         """End their process."""
@@ -207,20 +208,5 @@ def tree_of_failure(
 
 
 def _test(fields: Sequence[str]) -> Test:
-    _, unit, name, instance, file, line, ended, number, part, missing, why = fields
-    return Test(
-        plain(unit),
-        plain(name),
-        int(instance),
-        plain(file),
-        int(line),
-        ended,
-        int(number),
-        plain(part),
-        plain(missing),
-        plain(why),
-    )
-
-
-def _matches(test: Test, wanted: str) -> bool:
-    return wanted in (f"{test.unit}:{test.name}", test.unit, test.name)
+    _, unit, name, instance, file, line, ended, number, part, missing, why = map(plain, fields)
+    return Test(unit, name, int(instance), file, int(line), ended, int(number), part, missing, why)

@@ -25,7 +25,7 @@ from whence.langs.prolog.swipl_process import (
     quoted,
 )
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, root_of
+from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, root_of, user_caller
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.column_tree import ColumnTree
@@ -110,12 +110,11 @@ class ReferenceProgram:
         If the goal does not end there: whether it makes the call when it runs the call's caller.
         If that does not end either, yes.
         """
-        top = root_of(call)
-        caller = _user_caller(call)
+        caller = user_caller(call)
         if caller is None:
             return True
         indicator = call.predicate.indicator
-        calls = self._made_by(source, top, indicator, is_top=True)
+        calls = self._made_by(source, root_of(call), indicator, is_top=True)
         if calls is None:
             calls = self._made_by(source, caller, indicator, is_top=False)
         return calls is None or source.digests([call.term])[0] in calls
@@ -163,7 +162,7 @@ class ReferenceProgram:
                 call.term
                 for call in trace.calls[1:]
                 if call.predicate.indicator == indicator
-                and (is_top or _user_caller(call) is trace.root)
+                and (is_top or user_caller(call) is trace.root)
             ]
             return set(EvaluationTree(Engines(engine), trace, {}, "").digests(terms))
         except EngineProblem:
@@ -172,13 +171,6 @@ class ReferenceProgram:
     def _loaded(self, engine: Engine) -> None:
         self._known = Run()
         engine.load(self._file)
-
-
-def _user_caller(call: TracedCall) -> TracedCall | None:
-    caller = call.caller
-    while caller is not None and not caller.predicate.is_user:
-        caller = caller.caller
-    return caller
 
 
 class ReferenceProgramOracle:
@@ -204,7 +196,7 @@ class ReferenceProgramOracle:
     def notes(self) -> list[str]:
         """The most frequent reasons why it had no verdict."""
         return [
-            f"The reference could not tell of {count} call{'s' if count > 1 else ''}: {why}."
+            f"The reference has no verdict on {count} call{'s' if count > 1 else ''}: {why}."
             for why, count in self._unknown.most_common(3)
         ]
 
@@ -231,8 +223,8 @@ def first_difference(
         return _missing_before_error(execution, program, note)
     if unknown:
         raise WhenceError(
-            f"what is wrong is not known from the reference: {unknown}; say --wrong N, "
-            "--missing or --raised"
+            f"the reference does not show what is wrong: {unknown}; say --wrong N, --missing or "
+            "--raised"
         )
     return None
 

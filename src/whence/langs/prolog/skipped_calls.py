@@ -18,7 +18,14 @@ from whence.errors import CannotExpand
 from whence.langs.prolog.port_events import GOAL, Run, RunLimits
 from whence.langs.prolog.swipl_process import Engine, EngineProblem, Engines, plain, quoted
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, judged_terms, root_of
+from whence.langs.prolog.traced_call import (
+    Port,
+    PortEvent,
+    TracedCall,
+    judged_terms,
+    root_of,
+    user_caller,
+)
 
 _ALL = 1 << 40
 Digests = Callable[[Sequence[int]], list[str]]
@@ -134,9 +141,7 @@ class SkippedCalls:
         if text == "handle":
             raise CannotExpand("one of its arguments is a stream or the like, which is gone")
         # A library predicate calls its argument in the module of its caller.
-        owner: TracedCall | None = call
-        while owner is not None and not owner.predicate.is_user:
-            owner = owner.caller
+        owner = call if call.predicate.is_user else user_caller(call)
         module = "user" if owner is None else owner.predicate.module
         return f"{quoted(module)}, {quoted(plain(text))}"
 

@@ -171,11 +171,7 @@ def as_text(picture: Picture) -> list[str]:
         cut = "  !" if node.cuts else ""
         line = f"{number} {_LETTERS[node.status]} {slices}  {'  ' * node.depth}{node.text}{cut}"
         lines.append(line)
-    return lines + _missing(picture)
-
-
-def _missing(picture: Picture) -> list[str]:
-    return [f"… {picture.left_out} more calls"] if picture.left_out else []
+    return [*lines, f"… {picture.left_out} more calls"] if picture.left_out else lines
 
 
 # --- as a graph ----------------------------------------------------------------------------------

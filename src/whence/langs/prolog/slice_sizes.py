@@ -51,26 +51,26 @@ def slice_sizes(
     has_answer = event is not None and event.port is Port.EXIT
     extent = extent_of(event) if event is not None else None
     success = extent.branch if extent is not None and has_answer else ()
-    on_branch = {each.mark for each in success}
+    on_branch = {call.mark for call in success}
     places = set()
     if event is not None and has_answer:
-        asked = [argument] if argument is not None else _unknown(event.call)
-        places = {each for one in asked for each in data_flow(tree, event, one)}
+        arguments = [argument] if argument is not None else _not_ground(event.call)
+        places = {place for nth in arguments for place in data_flow(tree, event, nth)}
     sliced = debug_slice(tree, extent, by_itself=by_itself)
     return SliceSizes(
         _size(tree.calls),
         _size(success),
-        _size([each for each in tree.calls if each.mark not in on_branch]),
-        Size(len(through(places)), sum(each.literal == HEAD for each in places)),
-        _size([each for each in tree.calls if each.mark in sliced]),
+        _size([call for call in tree.calls if call.mark not in on_branch]),
+        Size(len(through(places)), sum(place.literal == HEAD for place in places)),
+        _size([call for call in tree.calls if call.mark in sliced]),
     )
 
 
-def _unknown(call: TracedCall) -> list[int]:
+def _not_ground(call: TracedCall) -> list[int]:
     """The arguments that were not ground at the call; all if there is none."""
     every = range(1, len(call.states) + 1)
-    return [each for each in every if call.states[each - 1] != "g"] or list(every)
+    return [nth for nth in every if call.states[nth - 1] != "g"] or list(every)
 
 
 def _size(calls: Collection[TracedCall]) -> Size:
-    return Size(len(calls), sum(len(each.states) for each in calls))
+    return Size(len(calls), sum(len(call.states) for call in calls))

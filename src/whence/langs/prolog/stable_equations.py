@@ -14,26 +14,26 @@ from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.port_events import GOAL, Predicate
 from whence.langs.prolog.swipl_process import EngineProblem, plain, quoted
 from whence.langs.prolog.traced_call import Port, PortEvent, judged_terms
+from whence.model.call import Call
+from whence.model.equation import StableEquation
+from whence.model.value import fold_text
+
+_CHARACTERS = 200
 
 
-class StableEquations:
-    """The stable equations of one tree's events."""
-
-    def __init__(self, source: EvaluationTree, project: Path) -> None:
-        self._source = source
-        self._project = project
-
-    def of(self, node: int) -> tuple[str, str, str] | str:
-        """The name of the predicate, the digest of the event and that of the call alone; or why
-        the event may differ in another run."""
-        event = self._source.event(node)
-        why = _why_unstable(self._source, event)
-        if why:
-            return why
-        name = _name(event.call.predicate, self._project)
-        of_call, *of_others = self._source.digests(judged_terms(event))
-        inputs = _digest(name, of_call)
-        return name, _digest(inputs, event.port.value, *of_others), inputs
+def stable_equation(
+    source: EvaluationTree, project: Path, node: int, call: Call
+) -> StableEquation | str:
+    """The stable equation of a node's event, or why the event may differ in another run."""
+    event = source.event(node)
+    why = _why_unstable(source, event)
+    if why:
+        return why
+    name = _name(event.call.predicate, project)
+    of_call, *of_others = source.digests(judged_terms(event))
+    inputs = _digest(name, of_call)
+    digest = _digest(inputs, event.port.value, *of_others)
+    return StableEquation(name, fold_text(call.equation(), _CHARACTERS), digest, inputs)
 
 
 def _why_unstable(source: EvaluationTree, event: PortEvent) -> str:

@@ -13,15 +13,12 @@ Cost: one request to Prolog for each goal that mentions the part, at each step.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from whence.langs.prolog.kept_terms import ClauseVariables, KeptTerms, Path
 from whence.langs.prolog.port_events import GOAL
-from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at, path_to
+from whence.langs.prolog.traced_call import Branch, Port, PortEvent, TracedCall
 
 HEAD: Path = ()
 
@@ -57,49 +54,11 @@ class Inside:
 Step = Made | CameIn | Inside
 
 
-class Branch:
-    """The calls that led to an event, and for each the goals of its clause on the branch."""
-
-    def __init__(self, tree: TraceTree, event: PortEvent) -> None:
-        self._tree = tree
-        answer = event.call.answers[event.number] if event.port is Port.EXIT else None
-        last = answer.last if answer else event.call
-        self.until = answer.time if answer else event.call.called
-        path = path_to(last)
-        self._clauses = {call.mark: after.via for call, after in pairwise(path)}
-        ended = answer_at(last, self.until)
-        if last is event.call and answer is not None:
-            ended = answer
-        self._clauses[last.mark] = ended.clause if ended else None
-        self._goals: dict[int, list[TracedCall]] = defaultdict(list)
-        for call in path:
-            if call.caller is not None:
-                self._goals[call.caller.mark].append(call)
-
-    def holds(self, call: TracedCall) -> bool:
-        """Whether a call is on the branch."""
-        return call.mark in self._clauses
-
-    def clause(self, call: TracedCall) -> int | None:
-        """The clause that a call was executing."""
-        return self._clauses.get(call.mark)
-
-    def goals(self, call: TracedCall, before: TracedCall | None = None) -> list[TracedCall]:
-        """The goals of a call's clause, in order, or those before one of them."""
-        goals = self._goals.get(call.mark, [])
-        return goals if before is None else [goal for goal in goals if goal.mark < before.mark]
-
-    def answer(self, call: TracedCall) -> PortEvent | None:
-        """The answer of a goal on the branch."""
-        answer = answer_at(call, self.until)
-        return None if answer is None else PortEvent(Port.EXIT, call, call.answers.index(answer))
-
-
 @dataclass(frozen=True, slots=True)
 class WrittenGoal:
     """How a goal is written in a clause: as it was called, or as `call/N` of it."""
 
-    known: int | None = None
+    given: int | None = None
     """For `call/N`: the number of arguments of its first argument."""
 
     @classmethod
@@ -108,28 +67,23 @@ class WrittenGoal:
         name, arity = places.goals.get(goal.path, ("", 0))
         if (name, arity) == (goal.predicate.name, goal.predicate.arity):
             return cls()
-        known = goal.predicate.arity - (arity - 1)
-        return cls(known) if name == "call" and arity > 1 and known >= 0 else None
+        given = goal.predicate.arity - (arity - 1)
+        return cls(given) if name == "call" and arity > 1 and given >= 0 else None
 
     def in_goal(self, path: Path) -> Path | None:
-        """A part of the text as a part of the goal's arguments."""
-        return path if self.known is None else in_goal(path, self.known)
+        """A part of the text as a part of the goal's arguments; None if it is in none."""
+        if self.given is None:
+            return path
+        if path[0] > 1:
+            return (self.given + path[0] - 1, *path[1:])
+        return path[1:] if len(path) > 1 and path[1] <= self.given else None
 
     def in_text(self, path: Path) -> Path:
         """A part of the goal's arguments as a part of the text."""
-        return path if self.known is None else in_text(path, self.known)
-
-
-def in_goal(path: Path, known: int) -> Path | None:
-    """A part of the arguments of `call/N` as a part of the arguments of the goal that it calls."""
-    if path[0] > 1:
-        return (known + path[0] - 1, *path[1:])
-    return path[1:] if len(path) > 1 and path[1] <= known else None
-
-
-def in_text(path: Path, known: int) -> Path:
-    """The inverse of `in_goal`."""
-    return (1, *path) if path[0] <= known else (path[0] - known + 1, *path[1:])
+        if self.given is None:
+            return path
+        is_given = path[0] <= self.given
+        return (1, *path) if is_given else (path[0] - self.given + 1, *path[1:])
 
 
 class SubtermOrigin:
@@ -269,29 +223,29 @@ class _Library:
             return Made(call.caller, call) if call.caller is not None else None
         if name == "findall" and path[0] == len(call.states) == _FINDALL:
             return self._collected(call, path)
-        found = self._goal_inside(call, path)
-        if found is None:
+        binding = self._goal_inside(call, path)
+        if binding is None:
             return None
-        goal, there = found
+        goal, there = binding
         event = self._branch.answer(goal)
-        known_before = _is_given(self._terms, goal, there)
-        return None if event is None or known_before is not False else Inside(call, event, there)
+        was_bound = _is_given(self._terms, goal, there)
+        return None if event is None or was_bound is not False else Inside(call, event, there)
 
     def before(self, caller: TracedCall, goal: TracedCall, path: Path) -> Step | None:
         """The origin of a part that was bound when the predicate called a goal."""
         name, goals = caller.predicate.name, self._branch.goals(caller)
-        known = self._known(caller, goal)
-        if known is None:
+        given = self._given_arguments(caller, goal)
+        if given is None:
             return None
         there: Path | None = None
-        if name in _CALLS_ONE or path[0] <= known:
-            there = in_text(path, known)
-        elif name == "maplist" or (name == "foldl" and path[0] == known + 1):
-            there = (path[0] - known + 1, *[2] * goals.index(goal), 1, *path[1:])
-        elif name == "foldl" and path[0] == known + 2 and len(caller.states) == _FOLDL:
+        if name in _CALLS_ONE or path[0] <= given:
+            there = WrittenGoal(given).in_text(path)
+        elif name == "maplist" or (name == "foldl" and path[0] == given + 1):
+            there = (path[0] - given + 1, *[2] * goals.index(goal), 1, *path[1:])
+        elif name == "foldl" and path[0] == given + 2 and len(caller.states) == _FOLDL:
             if goal is not goals[0]:
                 event = self._branch.answer(goals[goals.index(goal) - 1])
-                return Inside(caller, event, (known + 3, *path[1:])) if event else None
+                return Inside(caller, event, (given + 3, *path[1:])) if event else None
             there = (3, *path[1:])
         if there is None or not _is_given(self._terms, caller, there):
             return None
@@ -300,28 +254,28 @@ class _Library:
     def _goal_inside(self, call: TracedCall, path: Path) -> tuple[TracedCall, Path] | None:
         """The goal in which a part was bound, and its path there."""
         name, goals = call.predicate.name, self._branch.goals(call)
-        known = self._known(call, goals[0]) if goals else None
-        if known is None:
+        given = self._given_arguments(call, goals[0]) if goals else None
+        if given is None:
             return None
         if name in _CALLS_ONE and len(goals) == 1:
-            there = in_goal(path, known)
+            there = WrittenGoal(given).in_goal(path)
             return None if there is None else (goals[0], there)
         if name == "maplist" and path[0] > 1:
             item, rest = _item(path[1:])
             if item is not None and item < len(goals):
-                return goals[item], (known + path[0] - 1, *rest)
+                return goals[item], (given + path[0] - 1, *rest)
         if name == "foldl" and path[0] == len(call.states) == _FOLDL:
-            return goals[-1], (known + 3, *path[1:])
+            return goals[-1], (given + 3, *path[1:])
         return None
 
-    def _known(self, call: TracedCall, goal: TracedCall) -> int | None:
+    def _given_arguments(self, call: TracedCall, goal: TracedCall) -> int | None:
         """The number of arguments that the closure already had; None if it is another goal."""
         slot = self._terms.slot(call.term, (1,))
         name = call.predicate.name
         added = {"phrase": 2, "once": 0, "ignore": 0, "catch": 0}.get(name, len(call.states) - 1)
         is_it = slot is not None and slot.is_bound and slot.functor == goal.predicate.name
-        known = goal.predicate.arity - added
-        return known if is_it and slot is not None and slot.arity == known else None
+        given = goal.predicate.arity - added
+        return given if is_it and slot is not None and slot.arity == given else None
 
     def _collected(self, call: TracedCall, path: Path) -> Step | None:
         """For `findall/3`: the answer behind an item, if its goal is one call."""
@@ -330,30 +284,30 @@ class _Library:
             return Made(call.caller, call) if call.caller is not None else None
         template = self._terms.slot(call.term, (1, *rest))
         goal = self._terms.slot(call.term, (2,))
-        called = {each.call.mark: each.call for each in call.log if isinstance(each, PortEvent)}
-        if template is None or goal is None or len(called) != 1:
+        calls = {entry.call.mark: entry.call for entry in call.log if isinstance(entry, PortEvent)}
+        if template is None or goal is None or len(calls) != 1:
             return None
         if template.is_bound:
             return CameIn(call, (1, *rest))
-        one = next(iter(called.values()))
-        places = [each[1:] for each in template.same((1, *rest)) if each[0] == 2]
-        is_it = (goal.functor, goal.arity) == (one.predicate.name, one.predicate.arity)
-        if not is_it or not places or item >= len(one.answers):
+        [callee] = calls.values()
+        paths = [same[1:] for same in template.same((1, *rest)) if same[0] == 2]
+        is_it = (goal.functor, goal.arity) == (callee.predicate.name, callee.predicate.arity)
+        if not is_it or not paths or item >= len(callee.answers):
             return None
-        return Inside(call, PortEvent(Port.EXIT, one, item), places[0])
+        return Inside(call, PortEvent(Port.EXIT, callee, item), paths[0])
 
     def _unified(self, call: TracedCall, path: Path) -> CameIn | None:
         """For `A = B`: the part came from the other side or another occurrence of the variable."""
         visited, todo = {path}, [path]
         while todo:
             here = todo.pop()
-            for each in (here, (3 - here[0], *here[1:])):
-                slot = self._terms.slot(call.term, each)
+            for side in (here, (3 - here[0], *here[1:])):
+                slot = self._terms.slot(call.term, side)
                 if slot is None:
                     continue
                 if slot.is_bound:
-                    return CameIn(call, each)
-                for same in (each, *slot.same(each)):
+                    return CameIn(call, side)
+                for same in (side, *slot.same(side)):
                     if same not in visited:
                         visited.add(same)
                         todo.append(same)

@@ -24,7 +24,6 @@ from whence.langs.prolog.debug_slice import (
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.kept_terms import Path, path_of
 from whence.langs.prolog.subterm_origin import (
-    Branch,
     CameIn,
     Inside,
     Made,
@@ -33,7 +32,7 @@ from whence.langs.prolog.subterm_origin import (
     in_term,
 )
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall
+from whence.langs.prolog.traced_call import Branch, Port, PortEvent, TracedCall
 from whence.model.call import MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Tree
@@ -186,7 +185,7 @@ class _Walk:
     def _look_from(self, event: PortEvent) -> None:
         """Continue on the branch of an event, which may be in another trace."""
         self._trace = self._source.trace_of(event.call)
-        self._steps = SubtermOrigin(self._source.terms, Branch(self._trace, event))
+        self._steps = SubtermOrigin(self._source.terms, Branch(event))
 
     def _check_bound(self, path: Path) -> None:
         call, port = self._event.call, self._event.port
@@ -225,16 +224,18 @@ class _Walk:
         below = self._source.child(self._node, event)
         if below is None or not self._is_known(below):
             why = f"it was made below call {self._node}, which was not looked into yet"
-            raise _Unknown(why, self._node if self._is_implicit() else None)
+            is_implicit = self._tree.columns.implicit[self._tree.position(self._node)]
+            raise _Unknown(why, self._node if is_implicit else None)
         event, branch = self._source.event(below), self._steps.branch
         is_in_trace = self._source.trace_of(event.call) is self._trace
-        if not is_in_trace or branch.answer(event.call) != event or not branch.holds(event.call):
+        if (
+            not is_in_trace
+            or branch.answer(event.call) != event
+            or event.call.mark not in branch.calls
+        ):
             self._look_from(event)
         self._visit(below)
         return event.call
-
-    def _is_implicit(self) -> bool:
-        return bool(self._tree.columns.implicit[self._tree.position(self._node)])
 
     def _visit(self, node: int) -> None:
         self._node = node

@@ -39,6 +39,7 @@ from whence.langs.prolog.traced_call import (
     path_to,
     place_of,
     reopen,
+    up_to,
 )
 
 _WHOLE = (ConstructKind.OR, ConstructKind.NOT)
@@ -58,8 +59,6 @@ class TraceTree:
         self.cuts: list[Cut] = []
         self.refuting: list[TracedCall] = []
         """The branches on which negated goals succeeded, so that the negations failed."""
-        self.unknown_frames = 0
-        """The number of events of frames that were never called; tabling causes them."""
         self._branch: list[TracedCall | Marker] = []
         self._of_frame: dict[int, TracedCall] = {}
         self._new_cuts: list[Cut] = []
@@ -110,7 +109,7 @@ class TraceTree:
         if by is not None:
             if not by.is_open:
                 self._reenter(by)
-            clause = self.run.clauses.get(by.clause) if by.clause is not None else None
+            clause = self.clause(by.clause)
             if clause is not None:
                 if clause.negations:
                     self._settle(by, clause, pc)
@@ -126,6 +125,7 @@ class TraceTree:
             pc,
             path,
             parent,
+            None if parent is None else parent.clause,
             len(branch),
             self._time,
         )
@@ -143,19 +143,14 @@ class TraceTree:
             self._new_cuts = []
 
     def unify(self, frame: int, clause: int) -> None:
-        call = self._heard_of(frame)
+        call = self._continue_in(frame)
         if call is None:
             return
         self._cut_off(call.position + 1, call, None)
         if call.clause is not None:
             before = self.clause(call.clause)
             if before is not None and before.cuts:
-                reach = max(before.cuts)
-                tried = [
-                    each
-                    for each in call.log[call.attempt_start :]
-                    if not isinstance(each, PortEvent) or each.call.pc <= reach
-                ]
+                tried = up_to(call.log[call.attempt_start :], max(before.cuts))
                 call.guards += tuple(in_vain(tried))
             call.log.append(NewClause())
             call.attempt_start = len(call.log)
@@ -164,13 +159,12 @@ class TraceTree:
         call.tried += (clause,)
 
     def exit(self, frame: int, more: bool, term: int, states: str) -> None:
-        call = self._heard_of(frame)
+        call = self._continue_in(frame)
         if call is None:
             return
         if not call.is_open:
             self._reenter(call)
-        number = call.clause
-        clause = None if number is None else self.run.clauses.get(number)
+        clause = self.clause(call.clause)
         if clause is not None and clause.negations:
             self._settle(call, clause, None)
         children = call.guards
@@ -181,25 +175,19 @@ class TraceTree:
         answers = call.answers
         last = self._last_call() or call
         answers.append(
-            Solution(term, states, more, number, children, self._time, len(call.log), last)
+            Solution(term, states, more, call.clause, children, self._time, len(call.log), last)
         )
         call.answered = PortEvent(Port.EXIT, call, len(answers) - 1)
         call.is_open = False
         call.end_on_branch = len(self._branch)
         if call.caller is not None:
             call.caller.log.append(call.answered)
-            self._note_kept(call, call.caller)
-
-    def _note_kept(self, call: TracedCall, caller: TracedCall) -> None:
-        """Note a FIRST event if the call is in a condition, which takes only one answer."""
-        clause = None if caller.clause is None else self.run.clauses.get(caller.clause)
-        if clause is None or not clause.conditions:
-            return
-        if any(each.holds(call.pc) for each in clause.conditions):
-            caller.log += first_of(call)
+            outer = self.clause(call.caller.clause)
+            if outer is not None and any(part.holds(call.pc) for part in outer.conditions):
+                call.caller.log += first_of(call)  # a condition takes only one answer
 
     def fail(self, frame: int) -> None:
-        call = self._heard_of(frame)
+        call = self._continue_in(frame)
         if call is None:
             return
         self._cut_off(call.position + 1, call, None)
@@ -210,7 +198,7 @@ class TraceTree:
             call.caller.log.append(PortEvent(Port.FAIL, call))
 
     def redo(self, frame: int, pc: int) -> None:
-        call = self._heard_of(frame)
+        call = self._continue_in(frame)
         if call is None:
             return
         clause = self.clause(call.clause)
@@ -224,7 +212,7 @@ class TraceTree:
     def _jump(self, call: TracedCall, clause: Clause, construct: Construct) -> None:
         """Execution continues after the part of a construct that failed."""
         start = construct.start
-        first = next((each for each in call.body if place_of(each) > start), None)
+        first = next((item for item in call.body if place_of(item) > start), None)
         length = len(self._branch) if first is None else self._index(first)
         self._cut_off(length, call, start)
         reopen(call)
@@ -241,7 +229,7 @@ class TraceTree:
 
     def exception(self, frame: int, term: int, refused: bool) -> None:
         self._time += 1
-        call = self._known(frame)
+        call = self._of_frame.get(frame)
         if call is None:
             return
         if refused and not call.is_open and call.last_time == self._time - 1:
@@ -271,7 +259,7 @@ class TraceTree:
                 break
 
     def cut(self, frame: int, pc: int, pruned: Sequence[tuple[int, int]]) -> None:
-        call = self._heard_of(frame)
+        call = self._continue_in(frame)
         if call is None:
             return
         clause = self.clause(call.clause)
@@ -279,9 +267,9 @@ class TraceTree:
             self._settle(call, clause, pc)
         call.cut_at = pc
         if call.predicate.is_user:
-            for each in call.body:
-                if isinstance(each, TracedCall) and each.failed is None:
-                    call.log += first_of(each)
+            for item in call.body:
+                if isinstance(item, TracedCall) and item.failed is None:
+                    call.log += first_of(item)
         last = self._last_call()
         if last is None:
             return
@@ -291,54 +279,48 @@ class TraceTree:
 
     def effort(self, frame: int, inferences: int) -> None:
         self._time += 1
-        call = self._known(frame)
+        call = self._of_frame.get(frame)
         if call is not None:
             call.note_effort(inferences)
 
-    def _known(self, frame: int) -> TracedCall | None:
-        call = self._of_frame.get(frame)
-        if call is None:
-            self.unknown_frames += 1
-        return call
+    def _continue_in(self, frame: int) -> TracedCall | None:
+        """The call of a frame in which execution continues.
 
-    def _heard_of(self, frame: int) -> TracedCall | None:
-        """The call of a frame in which execution continues."""
+        None if there was no call event of the frame; tabling causes that.
+        """
         self._time += 1
         call = self._of_frame.get(frame)
-        if call is None:
-            self.unknown_frames += 1
-            return None
-        if self._has_raised:
-            self._forget_raised()
-        call.last_time = self._time
+        if call is not None:
+            if self._has_raised:
+                self._forget_raised()
+            call.last_time = self._time
         return call
 
     def _settle(self, call: TracedCall, clause: Clause, pc: int | None) -> None:
         """Infer the jumps without a port, before a clause continues at `pc` (None: at its end)."""
         while True:
             failed = [
-                each
-                for each in clause.negations
-                if not (pc is not None and each.holds(pc))
-                and any(is_inside(item, each) for item in call.body)
+                negation
+                for negation in clause.negations
+                if not (pc is not None and negation.holds(pc))
+                and any(is_inside(item, negation) for item in call.body)
             ]
             if not failed:
                 return
-            innermost = max(failed, key=lambda each: each.start)
-            event = [each for each in clause.constructs if _is_left(call, clause, each, innermost)]
-            if not event:
+            innermost = max(failed, key=lambda negation: negation.start)
+            left = [
+                other for other in clause.constructs if _is_left(call, clause, other, innermost)
+            ]
+            if not left:
                 return
-            self._jump(call, clause, max(event, key=lambda each: each.start))
+            self._jump(call, clause, max(left, key=lambda construct: construct.start))
 
     # --- the branch ------------------------------------------------------------------------------
 
     def _last_call(self) -> TracedCall | None:
-        branch = self._branch
-        if branch and isinstance(branch[-1], TracedCall):
-            return branch[-1]
-        for each in reversed(branch):
-            if isinstance(each, TracedCall):
-                return each
+        for item in reversed(self._branch):
+            if isinstance(item, TracedCall):
+                return item
         return None
 
     def _index(self, item: TracedCall | Marker) -> int:
@@ -371,22 +353,21 @@ class TraceTree:
             return
         gone = self._branch[length:]
         del self._branch[length:]
-        for each in reversed(gone):
-            owner = each.caller if isinstance(each, TracedCall) else each.owner
-            if owner is not None:
-                assert owner.body[-1] is each, "a body is a part of the branch"
-                owner.body.pop()
+        for item in reversed(gone):
+            if item.caller is not None:
+                assert item.caller.body[-1] is item, "a body is a part of the branch"
+                item.caller.body.pop()
         committed = set() if unwinding else self._commitments(gone, at, start)
-        for each in reversed(gone):
-            if not isinstance(each, TracedCall) or unwinding:
+        for call in reversed(gone):
+            if not isinstance(call, TracedCall) or unwinding:
                 continue
-            has_ended = each.failed is not None or each.raised is not None
-            is_done = bool(each.answers) and not each.answers[-1].more
-            if not has_ended and (each.is_open or (is_done and id(each) not in committed)):
-                each.failed = self._time
-                if each.caller is not None:
-                    each.caller.log.append(PortEvent(Port.FAIL, each))
-            each.is_open = False
+            has_ended = call.failed is not None or call.raised is not None
+            is_done = bool(call.answers) and not call.answers[-1].more
+            if not has_ended and (call.is_open or (is_done and id(call) not in committed)):
+                call.failed = self._time
+                if call.caller is not None:
+                    call.caller.log.append(PortEvent(Port.FAIL, call))
+            call.is_open = False
 
     def _commitments(
         self, gone: Sequence[TracedCall | Marker], at: TracedCall | None, start: int | None
@@ -394,16 +375,16 @@ class TraceTree:
         """The ids of calls in negations that failed; nothing is known of their further answers."""
         committed: set[int] = set()
         groups: dict[tuple[int, int], tuple[TracedCall, Construct, list[TracedCall | Marker]]] = {}
-        for each in gone:
-            owner = each.caller if isinstance(each, TracedCall) else each.owner
+        for item in gone:
+            owner = item.caller
             if owner is None:
                 continue
             if id(owner) in committed:
-                committed.add(id(each))
+                committed.add(id(item))
                 continue
             clause = self.clause(owner.clause)
             for construct in clause.constructs if clause else ():
-                if construct.kind is not ConstructKind.NOT or not is_inside(each, construct):
+                if construct.kind is not ConstructKind.NOT or not is_inside(item, construct):
                     continue
                 goes_on = (
                     owner is at
@@ -411,14 +392,14 @@ class TraceTree:
                     and construct.start <= start < construct.otherwise
                 ) or any(is_inside(other, construct) for other in owner.body)
                 if not goes_on:
-                    committed.add(id(each))
+                    committed.add(id(item))
                     key = (id(owner), construct.start)
-                    groups.setdefault(key, (owner, construct, []))[2].append(each)
+                    groups.setdefault(key, (owner, construct, []))[2].append(item)
                     break
         self.refuting += [
-            each
-            for each in gone
-            if id(each) in committed and isinstance(each, TracedCall) and each.failed is None
+            call
+            for call in gone
+            if id(call) in committed and isinstance(call, TracedCall) and call.failed is None
         ]
         for owner, construct, items in groups.values():
             owner.log.append(Committed(construct, tuple(because(owner, items))))
@@ -433,12 +414,11 @@ def _is_left(call: TracedCall, clause: Clause, construct: Construct, failed: Con
     end = otherwise if construct.kind in _WHOLE else construct.condition_end
     if failed.start < end:
         return True
-    is_taken = any(isinstance(each, Marker) and each.construct == construct for each in call.body)
+    is_taken = any(isinstance(item, Marker) and item.construct == construct for item in call.body)
     is_pruned = any(
-        each.start < start < each.condition_end <= failed.start
-        for each in clause.constructs
-        if each.kind is ConstructKind.IF
+        condition.start < start < condition.condition_end <= failed.start
+        for condition in clause.conditions
     )
-    was_entered = any(is_inside(each, construct) for each in call.body)
+    was_entered = any(is_inside(item, construct) for item in call.body)
     is_or = construct.kind is ConstructKind.OR
     return is_or and was_entered and not is_taken and not is_pruned

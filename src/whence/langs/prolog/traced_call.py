@@ -7,10 +7,11 @@ children of a failure come from it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from whence.langs.prolog.port_events import Clause, Construct, Predicate
 
@@ -58,7 +59,8 @@ class Solution:
 class Marker:
     """In a body: a part of a construct failed here, so execution continued at its alternative."""
 
-    owner: TracedCall
+    caller: TracedCall
+    """The call whose clause has the construct."""
     construct: Construct
     tried: tuple[PortEvent, ...]
 
@@ -86,70 +88,54 @@ class Committed:
 LogEntry = PortEvent | Jump | NewClause | Committed
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TracedCall:
-    """A call. `mark` numbers calls in order; `parent` is the call before it on its branch.
+    """A call. `mark` numbers calls in order; `parent` is the call before it on its branch."""
 
-    A plain class with slots, because a run has hundreds of thousands of calls.
-    """
-
-    __slots__ = (
-        "answered", "answers", "attempt_start", "body", "called", "caller", "clause", "cut_at",
-        "effort", "end_on_branch", "entered_at", "failed", "guards", "has_children", "is_open",
-        "last_time", "log", "mark", "parent", "path", "pc", "position", "predicate", "raised",
-        "raised_after", "repeats", "states", "term", "tried", "via",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        mark: int,
-        predicate: Predicate,
-        term: int,
-        states: str,
-        caller: TracedCall | None,
-        pc: int,
-        path: tuple[int, ...],
-        parent: TracedCall | None,
-        position: int,
-        called: int,
-    ) -> None:
-        self.mark = mark
-        self.predicate = predicate
-        self.term = term
-        self.states = states
-        self.caller = caller
-        self.pc = pc
-        self.path = path
-        self.parent = parent
-        self.via = None if parent is None else parent.clause
-        self.position = position
-        self.called = called
-        self.clause: int | None = None
-        self.tried: tuple[int, ...] = ()
-        self.answers: list[Solution] = []
-        self.answered: PortEvent | None = None
-        """The event of its last answer."""
-        self.failed: int | None = None
-        self.raised: int | None = None
-        self.raised_after: tuple[PortEvent, ...] = ()
-        self.last_time = 0
-        """The time of its last event."""
-        self.has_children = False
-        self.body: list[TracedCall | Marker] = []
-        self.log: list[LogEntry] = []
-        self.guards: tuple[PortEvent, ...] = ()
-        """What earlier clauses tried before a cut that they never reached."""
-        self.attempt_start = 0
-        self.cut_at = -1
-        """The program counter of its clause's last cut, which removed all earlier alternatives."""
-        self.is_open = True
-        self.end_on_branch = 0
-        """The length of the branch when the call last exited."""
-        self.entered_at: int | None = None
-        """Of a skipped call: the number of inferences when it was made."""
-        self.effort = 0
-        """The number of unobserved inferences inside a skipped call."""
-        self.repeats: TracedCall | None = None
-        """Of a stopped call: a caller of it with the same predicate and arguments."""
+    mark: int
+    predicate: Predicate
+    term: int
+    states: str
+    caller: TracedCall | None
+    pc: int
+    path: tuple[int, ...]
+    parent: TracedCall | None
+    via: int | None
+    """The clause that `parent` was executing."""
+    position: int
+    """Its index on the branch."""
+    called: int
+    """The time of the call."""
+    clause: int | None = None
+    tried: tuple[int, ...] = ()
+    answers: list[Solution] = field(default_factory=list)
+    answered: PortEvent | None = None
+    """The event of its last answer."""
+    failed: int | None = None
+    """The time of its failure."""
+    raised: int | None = None
+    """The term of its exception."""
+    raised_after: tuple[PortEvent, ...] = ()
+    last_time: int = 0
+    """The time of its last event."""
+    has_children: bool = False
+    body: list[TracedCall | Marker] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
+    guards: tuple[PortEvent, ...] = ()
+    """What earlier clauses tried before a cut that they never reached."""
+    attempt_start: int = 0
+    """The length of its log when its current clause was entered."""
+    cut_at: int = -1
+    """The program counter of its clause's last cut, which removed all earlier alternatives."""
+    is_open: bool = True
+    end_on_branch: int = 0
+    """The length of the branch when the call last exited."""
+    entered_at: int | None = None
+    """Of a skipped call: the number of inferences when it was made."""
+    effort: int = 0
+    """The number of unobserved inferences inside a skipped call."""
+    repeats: TracedCall | None = None
+    """Of a stopped call: a caller of it with the same predicate and arguments."""
 
     @property
     def is_skipped(self) -> bool:
@@ -175,7 +161,7 @@ class Cut:
     def branch(self) -> list[TracedCall]:
         """The calls from the one that cuts to the one selected after it."""
         end = self.selected_after or self.last
-        return [each for each in path_to(end) if each.position >= self.call.position]
+        return [call for call in path_to(end) if call.position >= self.call.position]
 
 
 def root_of(call: TracedCall) -> TracedCall:
@@ -185,6 +171,14 @@ def root_of(call: TracedCall) -> TracedCall:
     return call
 
 
+def user_caller(call: TracedCall) -> TracedCall | None:
+    """The nearest caller whose predicate is the user's."""
+    caller = call.caller
+    while caller is not None and not caller.predicate.is_user:
+        caller = caller.caller
+    return caller
+
+
 def judged_terms(event: PortEvent) -> list[int]:
     """The term of the call, then the terms of the outcome that is judged."""
     call = event.call
@@ -192,9 +186,9 @@ def judged_terms(event: PortEvent) -> list[int]:
         case Port.EXIT:
             return [call.term, call.answers[event.number].term]
         case Port.FAIL:
-            return [call.term, *(each.term for each in call.answers)]
+            return [call.term, *(answer.term for answer in call.answers)]
         case Port.FIRST:
-            return [call.term, *(each.term for each in call.answers[: event.number + 1])]
+            return [call.term, *(answer.term for answer in call.answers[: event.number + 1])]
         case Port.RAISE:
             assert call.raised is not None
             return [call.term, call.raised]
@@ -202,10 +196,10 @@ def judged_terms(event: PortEvent) -> list[int]:
             return [call.term]
 
 
-def answer_at(call: TracedCall, time: int | None) -> Solution | None:
-    """The last answer of a call up to a time (None: the end)."""
+def answer_at(call: TracedCall, time: int) -> Solution | None:
+    """The last answer of a call up to a time."""
     for answer in reversed(call.answers):
-        if time is None or answer.time <= time:
+        if answer.time <= time:
             return answer
     return None
 
@@ -216,11 +210,43 @@ def path_to(call: TracedCall, after: TracedCall | None = None) -> list[TracedCal
     With `after` only what comes after that call, which is on the branch.
     """
     path = []
-    each: TracedCall | None = call
-    while each is not None and each is not after:
-        path.append(each)
-        each = each.parent
+    last: TracedCall | None = call
+    while last is not None and last is not after:
+        path.append(last)
+        last = last.parent
     return path[::-1]
+
+
+class Branch:
+    """The calls that led to an event, and for each the goals of its clause on the branch."""
+
+    def __init__(self, event: PortEvent) -> None:
+        answer = event.call.answers[event.number] if event.port is Port.EXIT else None
+        last = answer.last if answer else event.call
+        self._until = answer.time if answer else event.call.called
+        path = path_to(last)
+        self.calls = {call.mark: call for call in path}
+        self._clauses = {call.mark: after.via for call, after in pairwise(path)}
+        last_answer = answer_at(last, self._until)
+        self._clauses[last.mark] = last_answer.clause if last_answer else None
+        self._goals: dict[int, list[TracedCall]] = defaultdict(list)
+        for call in path:
+            if call.caller is not None:
+                self._goals[call.caller.mark].append(call)
+
+    def clause(self, call: TracedCall | None) -> int | None:
+        """The clause that a call was executing."""
+        return None if call is None else self._clauses.get(call.mark)
+
+    def goals(self, call: TracedCall, before: TracedCall | None = None) -> list[TracedCall]:
+        """The goals of a call's clause, in order, or those before one of them."""
+        goals = self._goals.get(call.mark, [])
+        return goals if before is None else [goal for goal in goals if goal.mark < before.mark]
+
+    def answer(self, call: TracedCall) -> PortEvent | None:
+        """The answer of a goal on the branch."""
+        answer = answer_at(call, self._until)
+        return None if answer is None else PortEvent(Port.EXIT, call, call.answers.index(answer))
 
 
 def place_of(item: TracedCall | Marker) -> int:
@@ -244,7 +270,7 @@ def reopen(call: TracedCall | None) -> None:
 
 def stopped_in(call: TracedCall) -> TracedCall | None:
     """The call that a call was waiting for when the run was stopped."""
-    last = next((each for each in reversed(call.body) if isinstance(each, TracedCall)), None)
+    last = next((item for item in reversed(call.body) if isinstance(item, TracedCall)), None)
     return last if last is not None and last.is_open else None
 
 
@@ -255,34 +281,20 @@ def because(owner: TracedCall, items: Sequence[TracedCall | Marker]) -> list[Por
     every event below it counts, as below a library predicate.
     """
     events: list[PortEvent] = []
-    is_user = owner.predicate.is_user
-    before = -1
-    for item in items:
-        if isinstance(item, Marker):
-            before = -1
-            events += item.tried
-            continue
-        if is_user and item.pc >= 0 and (item.pc == before or item.failed is not None):
-            return _because_of_hidden(owner, items)
-        before = item.pc
-        _add_outcome(item, events)
-    return events
-
-
-def _because_of_hidden(owner: TracedCall, items: Iterable[TracedCall | Marker]) -> list[PortEvent]:
-    """The same, if one goal made several of the calls, or one that failed."""
-    events: list[PortEvent] = []
-    for pc, group in groupby(items, key=_hidden_in):
-        together = list(group)
-        calls = [item for item in together if isinstance(item, TracedCall)]
-        if pc >= 0 and (len(calls) > 1 or any(call.failed is not None for call in calls)):
-            events += completed(_last_at(owner.log, pc))
-            continue
-        for item in together:
+    for pc, group in groupby(items, key=_goal_pc):
+        of_goal = list(group)
+        if owner.predicate.is_user and pc >= 0:
+            calls = [item for item in of_goal if isinstance(item, TracedCall)]
+            if len(calls) > 1 or calls[0].failed is not None:
+                events += completed(_last_at(owner.log, pc))
+                continue
+        for item in of_goal:
             if isinstance(item, Marker):
                 events += item.tried
-            else:
-                _add_outcome(item, events)
+            elif item.raised is not None:
+                events.append(PortEvent(Port.RAISE, item))
+            elif item.answered is not None and item.failed is None:
+                events.append(item.answered)
     return events
 
 
@@ -320,14 +332,7 @@ def first_of(call: TracedCall) -> list[PortEvent]:
     return [PortEvent(Port.FIRST, call, call.answered.number)] if call.states.strip("g") else []
 
 
-def _add_outcome(call: TracedCall, events: list[PortEvent]) -> None:
-    if call.raised is not None:
-        events.append(PortEvent(Port.RAISE, call))
-    elif call.answered is not None and call.failed is None:
-        events.append(call.answered)
-
-
-def _hidden_in(item: TracedCall | Marker) -> int:
+def _goal_pc(item: TracedCall | Marker) -> int:
     """The program counter of the goal that made a call; calls made by one goal share it."""
     return item.pc if isinstance(item, TracedCall) else -1
 
@@ -352,9 +357,12 @@ def evaluation(log: list[LogEntry], construct: Construct, reach: int) -> list[Lo
     first = len(log)
     while first and _is_inside(log[first - 1], construct):
         first -= 1
-    return [
-        each for each in log[first:] if not isinstance(each, PortEvent) or each.call.pc <= reach
-    ]
+    return up_to(log[first:], reach)
+
+
+def up_to(log: Iterable[LogEntry], reach: int) -> list[LogEntry]:
+    """The log entries without the events of calls after a program counter."""
+    return [entry for entry in log if not isinstance(entry, PortEvent) or entry.call.pc <= reach]
 
 
 def _is_inside(entry: LogEntry, construct: Construct) -> bool:
@@ -375,20 +383,13 @@ def in_vain(log: Iterable[LogEntry]) -> list[PortEvent]:
     kept: list[LogEntry] = []
     for entry in log:
         if isinstance(entry, Committed):
-            while kept and _is_inside_negation(kept[-1], entry.construct):
+            succeeded = Jump(entry.construct)
+            while kept and (kept[-1] == succeeded or _is_inside(kept[-1], entry.construct)):
                 kept.pop()
             kept += entry.because
         else:
             kept.append(entry)
-    return [each for each in kept if isinstance(each, PortEvent)]
-
-
-def _is_inside_negation(entry: LogEntry, construct: Construct) -> bool:
-    if isinstance(entry, PortEvent):
-        return construct.holds(entry.call.pc)
-    return (
-        isinstance(entry, Jump) and construct.start <= entry.construct.start < construct.otherwise
-    )
+    return [entry for entry in kept if isinstance(entry, PortEvent)]
 
 
 def completed(log: Iterable[LogEntry]) -> list[PortEvent]:

@@ -14,13 +14,13 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- use_module(judging).
-:- autoload(testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
+:- autoload(testing, [load_tests/2, send_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
 :- autoload(declaring, [declare/2, declare_types/2, declared/5]).
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
 :- dynamic chosen_root/1, was_unseen/1, loading/0.
-:- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, told/2.
+:- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, reported/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
 :- create_prolog_flag(whence_in, user_input, [type(term)]).
@@ -67,33 +67,33 @@ request(depends(Module, Text)) :-
     item_of(Text, c(Goal, _)), out(Out),
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
-request(terms(Numbers)) :- forall(member(N, Numbers), tell_term(N)).
+request(terms(Numbers)) :- forall(member(N, Numbers), send_term(N)).
 request(clause_lines(M, Name, Arity)) :-
     functor(Head, Name, Arity), out(Out),
     forall(( catch(nth_clause(M:Head, _, Ref), _, fail), clause_property(Ref, file(File)),
              clause_property(Ref, line_count(Line)) ),
            line(Out, [at, text(File), Line])).
-request(error(Number)) :- tell_error(Number).
-request(digests(Numbers)) :- forall(member(N, Numbers), tell_digest(N)).
-request(values(Number, Which)) :- tell_values(Number, Which).
-request(slot(Number, Path)) :- tell_slot(Number, Path).
-request(places(Number)) :- tell_places(Number).
-request(items(Numbers)) :- forall(member(N, Numbers), tell_item(N)).
+request(error(Number)) :- send_error(Number).
+request(digests(Numbers)) :- forall(member(N, Numbers), send_digest(N)).
+request(values(Number, Which)) :- send_values(Number, Which).
+request(slot(Number, Path)) :- send_slot(Number, Path).
+request(places(Number)) :- send_places(Number).
+request(items(Numbers)) :- forall(member(N, Numbers), send_item(N)).
 request(instance(GoalText, Text)) :- instance_of(GoalText, Text).
 request(judge(Port, Module, GoalText, Texts, Options)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]),
-    judge(Port, Module, Goal, Items, Options, verdict(Is, Why, Expected)),
-    out(Out), line(Out, [verdict, Is, text(Why), text(Expected)]).
+    judge(Port, Module, Goal, Items, Options, verdict(Verdict, Why, Expected)),
+    out(Out), line(Out, [verdict, Verdict, text(Why), text(Expected)]).
 
 request(declare(Module, File, Modes)) :- declare(Module, Modes), declare_types(Module, File).
 request(declared(Port, Module, Call, Item)) :-
     term_of(Call, Goal), ( Item >= 0 -> term_of(Item, Term) ; Term = none ), out(Out),
-    (   declared(Port, Module, Goal, Term, verdict(Is, Why))
-    ->  line(Out, [declared, Is, text(Why)]) ; true ).
+    (   declared(Port, Module, Goal, Term, verdict(Verdict, Why))
+    ->  line(Out, [declared, Verdict, text(Why)]) ; true ).
 request(note_goal(Text)) :- note_goal(Text).
 request(load_tests(Program, Files)) :- load_tests(Program, Files).
 request(load_tests_again(Program, Files)) :- quietly(load_tests(Program, Files)).
-request(tests) :- out(Out), tell_tests(Out).
+request(tests) :- out(Out), send_tests(Out).
 request(tested(Port, Module, GoalText, Texts)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]), out(Out),
     ( tested(Port, Module, Goal, Items, Who) -> line(Out, [tested, text(Who)]) ; true ).
@@ -101,13 +101,13 @@ request(set_up_test(Unit, Name, Line, Nth)) :-
     set_up_test(Unit, Name, Line, Nth, Fields), out(Out), line(Out, [goal|Fields]).
 request(clean_up_test(Unit, Name, Line, Nth)) :- clean_up_test(Unit, Name, Line, Nth).
 
-/*  Scripts often run and halt when they are loaded. Then nothing could be asked of them, so that
-    halt fails. */
+/*  Many scripts run and halt when they are loaded. This process has to answer requests after that,
+    so a halt during loading is cancelled. */
 load_program(File) :-
     setup_call_cleanup(assertz(loading), load_files(user:File, []), retractall(loading)).
 :- at_halt(( whence_capture:loading -> cancel_halt('the program is being loaded') ; true )).
 
-/*  What is wrong in a file was said when it was loaded first. */
+/*  Prints no warnings and errors of a file: they were printed when it was loaded first. */
 quietly(Goal) :-
     setup_call_cleanup(
         asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
@@ -137,8 +137,8 @@ run(Text, Solutions, Mode) :-
     expand_goal(Module:Plain, Goal1),
     run_goal(Goal1, Bindings, Solutions, Mode).
 
-/*  A call as it was recorded, with the constraints on its variables. What was told of predicates
-    and clauses still holds. */
+/*  A call as it was recorded, with the constraints on its variables. The tables
+    of predicates and clauses stay valid. */
 run_item(Goal, Constraints, Solutions) :-
     forget_run, post(Constraints), run_goal(Goal, [], Solutions, traced).
 
@@ -148,15 +148,15 @@ run_goal(Goal1, Bindings, Solutions, Mode) :-
     new_state,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
-    tell_names(Bindings, Goal2, Out),
+    send_names(Bindings, Goal2, Out),
     Ended = ended(exhausted),
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
-    tell_unseen(Out),
+    send_unseen(Out),
     line(Out, [end, How]).
 
-/*  The goal with the answer that it lacks: one of the goal's form, or values of its variables. */
+/*  The goal as a request for one answer: an instance of the goal, or values of its variables. */
 instance_of(GoalText, Text) :-
     format(string(Both), "goal((~w), (~w))", [GoalText, Text]),
     term_string(goal(Goal, Answer), Both, [module(user)]),
@@ -173,11 +173,11 @@ values(_ = _).
 prolog:error_message(whence_instance(Text, Goal)) -->
     [ '~w is no answer of ~w, nor says what its variables should be (X = 1, Y = 2)'-[Text, Goal] ].
 
-/*  The goal itself is the root where it calls one predicate of the user; any other goal becomes
-    the body of a clause, whose head has the goal as its argument. */
+/*  The goal itself is the root if it is one call of a user's predicate. Any other goal becomes the
+    body of a clause, whose head has the goal as its argument. */
 root_goal(M, Goal, Goal) :-
     callable(Goal), \+ control(Goal),
-    functor(Goal, Name, Arity), number_of(M:Name/Arity, _, Is), Is \== library, !.
+    functor(Goal, Name, Arity), number_of(M:Name/Arity, _, Kind), Kind \== library, !.
 root_goal(M, Goal, 'whence goal'(Goal)) :-
     assertz(M:('whence goal'(Goal) :- Goal), Ref),
     assertz(chosen_root(Ref)).
@@ -245,7 +245,7 @@ forget :-
     retractall(known_clause(_, _)), retractall(user_clause(_, _)).
 forget_run :-
     forall(retract(chosen_root(Ref)), erase(Ref)),
-    retractall(root(_)), retractall(running), retractall(told(_, _)),
+    retractall(root(_)), retractall(running), retractall(reported(_, _)),
     flag(whence_calls, _, 0).
 
 % --- limits -------------------------------------------------------------------------------------
@@ -270,12 +270,12 @@ watch(Thread, Seconds) :-
     (   thread_get_message(Me, done, [timeout(Seconds)]) -> true
     ;   thread_signal(Thread, whence_capture:stop_here(seconds)) ).
 
-/*  A program that is to be stopped stays where it is, for ever, so nothing in it can catch or undo
-    that; from now on another thread answers requests. */
+/*  A stopped program waits where it is for ever, so that nothing in it can catch or undo that.
+    From then on, another thread answers requests. */
 stop_here(Why) :-
     (   retract(running)
     ->  out(Out),
-        tell_unseen(Out), line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
+        send_unseen(Out), line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
         current_prolog_flag(whence_in, In),
         thread_create(answer_requests(In, Out), Server),
         thread_join(Server), halt
@@ -313,18 +313,18 @@ constrained(Plain, Term) :- copy_term_nat(Plain, Term).
 goal_of_root('whence goal'(Goal), Goal) :- !.
 goal_of_root(Goal, Goal).
 
-/*  Of what is cyclic only the text is told. */
+/*  A cyclic term is represented by its text. */
 term_of(Number, Term) :-
     recorded(Number, Kept), !,
     (   acyclic_term(Kept) -> Term = Kept
     ;   text_of(Kept, [], Text), Term = '$whence_text'(Text) ).
 
-tell_term(Number) :-
+send_term(Number) :-
     term_of(Number, Term), names(Term, Names), text_of(Term, Names, Text),
     out(Out), line(Out, [term, Number, text(Text)]).
 
-/*  Of an error what it is; where it was raised is seen in the calls. */
-tell_error(Number) :-
+/*  An error without its context: the calls show where it was raised. */
+send_error(Number) :-
     term_of(Number, Term0),
     (   nonvar(Term0), Term0 = error(Formal, Context), nonvar(Context), Context = context(_, Message),
         var(Message)
@@ -336,10 +336,10 @@ once_each([V|Vs], Term, [Name=V|Names]) :-
     ( occurrences_of_var(V, Term, 1) -> Name = '_' ; length(Vs, N), format(atom(Name), "_~d", [N]) ),
     once_each(Vs, Term, Names).
 
-tell_item(Number) :-
+send_item(Number) :-
     term_of(Number, Term), item_text(Term, Text), out(Out), line(Out, [item, Number, text(Text)]).
 
-tell_digest(Number) :-
+send_digest(Number) :-
     term_of(Number, Term),
     variant_sha1(Term, Digest),
     (   \+ is_huge(Term), write_length(Term, Length, [quoted(true), max_length(10000)]) -> true
@@ -388,7 +388,7 @@ parsed_code(C) :-
     (   nth0(N, `\`\\\n\t\r`, C) -> nth0(N, `\`\\ntr`, Escape), format("\\~c", [Escape])
     ;   put_char(C) ).
 
-/*  One line: words and numbers as they are, texts with what would break a line escaped. */
+/*  Writes one line of fields. Texts are escaped, so that they hold no tab and no line break. */
 line(Out, Fields) :- fields(Fields, Out), nl(Out).
 fields([Field], Out) :- !, field(Field, Out).
 fields([Field|More], Out) :- field(Field, Out), put_char(Out, '\t'), fields(More, Out).

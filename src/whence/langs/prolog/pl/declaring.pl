@@ -2,8 +2,8 @@
 
     Modes come as they stand in comments (PlDoc), `:- det` from the system; `:- pred` and `:- type`
     (of the pack type_check) are read here. Types are those of library(error), what the program adds
-    to them, and for `:- pred` those of `:- type`. Only what is certain is said: a term violates
-    a type if no instance of it has that type.
+    to them, and for `:- pred` those of `:- type`. A verdict is given only if it is certain: a term
+    violates a type if no instance of it has that type.
 */
 :- module(whence_declaring, [declare/2, declare_types/2, declared/5]).
 :- use_module(library(lists)).
@@ -16,8 +16,8 @@
 
 most_inferences(200_000).
 
-/*  Texts are `name(+X:integer, -Y) is det`; what is none is passed over. DCG-Texts are those of
-    nonterminals, which have two arguments more. */
+/*  Texts are like `name(+X:integer, -Y) is det`; others are ignored. Texts of the kind `dcg` declare
+    nonterminals, which have two more arguments. */
 declare(M, Texts) :- forall(member(Kind-Text, Texts), ignore(declare_one(M, Kind, Text))).
 
 declare_one(M, Kind, Text) :-
@@ -56,7 +56,7 @@ declare_types(M, File) :-
     catch(setup_call_cleanup(open(File, read, In), declare_all(M, In), close(In)), _, true).
 declare_all(M, In) :-
     repeat,
-    catch(read_term(In, Term, [module(M)]), _, true),   % what is no term was told when it was loaded
+    catch(read_term(In, Term, [module(M)]), _, true),   % loading the file reported its syntax errors
     (   Term == end_of_file -> !
     ;   nonvar(Term), Term = (:- Declaration), nonvar(Declaration),
         ignore(declare_type(M, Declaration)), fail ).
@@ -73,7 +73,7 @@ declare_type(M, Declaration) :-
     ;   Definition = (Type == Same), Is = same(Same) ),
     callable(Type), assertz(typedef(M, Type, Is)).
 
-/*  What stands between `:- pred` and its end may be more than a head, in other systems. */
+/*  In other systems, `:- pred` may declare more than a head. */
 is_more_than_head(Head) :- functor(Head, Name, 2), memberchk(Name, [:, ',', =>, is, +, ::]).
 
 alternatives(Term, [Term]) :- var(Term), !.
@@ -115,7 +115,7 @@ not_det(exception, M, PI, error(determinism_error(Of, det, How, property), _), W
 
 is_no(no(_)-_-_).
 
-/*  A call that is constrained: whether its variables are bound cannot be said. */
+/*  The goal of a kept term. If it is constrained, it is unknown whether its variables are bound. */
 bare('$whence_constrained'(Goal, _), constrained, Goal) :- !.
 bare(Goal, plain, Goal) :- Goal \= '$whence_text'(_).
 
@@ -175,7 +175,7 @@ violates(Type, Value) :-
     bounded(catch(must_be(Type, Value), error(Formal, _), true)),
     nonvar(Formal), Formal \== instantiation_error, Formal \= existence_error(type, _).
 
-/*  What a type of `:- pred` is; one that is not known fails, and says nothing. */
+/*  The meaning of a type in `:- pred`; fails for an unknown type, which is not checked. */
 in_type(Type, M, Is) :- copy_term(Type, Copy), typedef(M, Copy, Is), !.
 in_type(list(Of), M, known(list(in(M, Of)))) :- !.
 in_type(Type, _, known(Type)) :-
@@ -202,7 +202,7 @@ has(list(Type), Value) :- !, is_list(Value), forall(member(Item, Value), has(Typ
 has(any, _) :- !.
 has(Type, Value) :- bounded(catch(is_of_type(Type, Value), _, fail)).
 
-/*  A type of the program's own is code of the program's own. */
+/*  A type that the program defines runs the program's code, so its cost is bounded. */
 bounded(Goal) :-
     most_inferences(Most), call_with_inference_limit(Goal, Most, How),
     How \== inference_limit_exceeded, !.

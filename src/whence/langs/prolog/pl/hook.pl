@@ -20,24 +20,24 @@ is_skipped(Port, Frame, Choice) :-
     catch(event(Port, Frame, Choice, Action), Problem, hook_failed(Problem, Action)),
     Action == skip.
 
-/*  Untraced code; it is written when the run has ended. */
+/*  Notes untraced code; the notes are written when the run has ended. */
 unseen(What) :- ( was_unseen(What) -> true ; assertz(was_unseen(What)) ).
-tell_unseen(Out) :- forall(retract(was_unseen(What)), line(Out, [unseen, text(What)])).
+send_unseen(Out) :- forall(retract(was_unseen(What)), line(Out, [unseen, text(What)])).
 
 hook_failed(Problem, continue) :-
     out(Out), message_text(Problem, Text), line(Out, [hook, text(Text)]).
 
 /*  What the hook keeps from one port to the next, changed in place: a flag would take ten times as
     long, and this runs for every port of the program. */
-place(told_events, 1).
+place(event_count, 1).
 place(next_term, 2).
 place(block_end, 3).     % numbers of terms are taken in blocks, as other threads run goals too
-place(last_called, 4).   % the frame of the call that was told last, 0 once one was left
-place(walk_from, 5).     % the choice point at which the last walk began, -1: it holds no more
-place(walk_to, 6).       % and the frame that it came to
+place(last_called, 4).   % the frame of the last reported call; 0 after an exit or a failure
+place(search_start, 5).     % where the last search of answering_choice/3 started; -1: outdated
+place(search_result, 6).       % the frame that this search found
 place(most_events, 7).
 place(deepest, 8).
-place(skip, 9).          % so deep below the goal nothing is told any more; 0: all is
+place(skip, 9).          % the depth below the goal from which calls are not traced; 0: all are
 
 goal_expansion(state(Name, State, Value), arg(At, State, Value)) :- place(Name, At).
 goal_expansion(set_state(Name, State, Value), nb_setarg(At, State, Value)) :- place(Name, At).
@@ -54,101 +54,101 @@ new_state :-
 
     What an event does not need is not looked up. event/4 fails if there is nothing to write. */
 event(call, Frame, _, Action) :- !,
-    nb_getval(whence_state, State), set_state(walk_from, State, -1),
-    goal_of(Frame, Goal, Number, Is),
-    (   Is == library, counts_inferences(Goal)
+    nb_getval(whence_state, State), set_state(search_start, State, -1),
+    goal_of(Frame, Goal, Number, Kind),
+    (   Kind == library, counts_inferences(Goal)
     ->  Action = skip, functor(Goal, Name, Arity), unseen(Name/Arity),
-        ignore(called(State, Frame, Goal, Number, Is, _))
-    ;   called(State, Frame, Goal, Number, Is, Action) ).
+        ignore(called(State, Frame, Goal, Number, Kind, _))
+    ;   called(State, Frame, Goal, Number, Kind, Action) ).
 event(unify, Frame, _, Action) :- !,
     prolog_frame_attribute(Frame, clause, Ref),
     (   user_clause(Ref, Number) -> true
-    ;   predicate_of(Frame, PI), number_of(PI, _, Is), Is \== library,
+    ;   predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library,
         clause_number(Ref, Number), assertz(user_clause(Ref, Number)) ),
     nb_getval(whence_state, State), one_more_event(State, _),
-    (   is_told(State, Frame)
+    (   is_reported(State, Frame)
     ->  Action = continue, out(Out), format(Out, 'u\t~d\t~d\n', [Frame, Number])
     ;   Action = skip ).
 event(exit, Frame, Choice, Action) :- !,
-    goal_of(Frame, Goal, _, Is),
-    (   Is == library -> called_by_user(Frame) ; true ),
+    goal_of(Frame, Goal, _, Kind),
+    (   Kind == library -> called_by_user(Frame) ; true ),
     nb_getval(whence_state, State), one_more_event(State, _),
-    (   is_told(State, Frame)
+    (   is_reported(State, Frame)
     ->  Action = continue,
         set_state(last_called, State, 0),
-        (   real_choice(State, Choice, Of), Of >= Frame -> More = 1 ; More = 0 ),
+        (   answering_choice(State, Choice, Of), Of >= Frame -> More = 1 ; More = 0 ),
         keep(State, Goal, Term, States),
         out(Out),
-        skipped_inferences(State, Is, Frame),
+        skipped_inferences(State, Kind, Frame),
         format(Out, 'x\t~d\t~d\t~d\t~d\n', [Frame, More, Term, States])
     ;   Action = skip ).
 event(Port, Frame, Choice, Action) :-
-    nb_getval(whence_state, State), set_state(walk_from, State, -1),
+    nb_getval(whence_state, State), set_state(search_start, State, -1),
     predicate_of(Frame, PI),
-    number_of(PI, Number, Is),
-    (   Is == library -> called_by_user(Frame) ; true ),
+    number_of(PI, Number, Kind),
+    (   Kind == library -> called_by_user(Frame) ; true ),
     one_more_event(State, _),
-    (   ( is_told(State, Frame) ; is_unknown_call(Port, Frame, State) )
-    ->  tell(Port, Frame, Number, Is, Choice, State, Action)
+    (   ( is_reported(State, Frame) ; is_unknown_call(Port, Frame, State) )
+    ->  send_event(Port, Frame, Number, Kind, Choice, State, Action)
     ;   Action = skip ).
 
-/*  What the hook does would count as well. */
+/*  These would also count the inferences of the hook, so what they call is not traced. */
 counts_inferences(call_with_inference_limit(_, _, _)).
 
-called(State, Frame, Goal, Number, Is, Action) :-
+called(State, Frame, Goal, Number, Kind, Action) :-
     visible_parent(Frame, -1, Parent, PC0),
-    (   Is \== library
+    (   Kind \== library
     ->  (   root(_) -> nearest(Parent, PC0, Caller, PC)
         ;   assertz(root(Frame)), Caller = 0, PC = -1 )
     ;   root(_), is_user_frame(Parent), Caller = Parent, PC = PC0 ),
     one_more_event(State, Events),
     state(skip, State, Skip),
     (   Skip =:= 0
-    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
-        (   Is == tabled -> Action = skip ; Action = continue )
-    ;   told_depth(Caller, Skip, Depth)
-    ->  tell_call(State, Frame, Goal, Number, Caller, PC),
-        skipping(Frame, Is, Depth, Skip, Action)
+    ->  send_call(State, Frame, Goal, Number, Caller, PC),
+        (   Kind == tabled -> Action = skip ; Action = continue )
+    ;   report_depth(Caller, Skip, Depth)
+    ->  send_call(State, Frame, Goal, Number, Caller, PC),
+        skipping(Frame, Kind, Depth, Skip, Action)
     ;   Action = skip ),
     limits(State, Events, Frame).
 
 one_more_event(State, Events) :-
-    state(told_events, State, Events), More is Events + 1, set_state(told_events, State, More).
+    state(event_count, State, Events), More is Events + 1, set_state(event_count, State, More).
 
-is_told(State, Frame) :-
+is_reported(State, Frame) :-
     state(skip, State, Skip),
-    (   Skip =:= 0 -> true ; told(Frame, _) -> true ).
+    (   Skip =:= 0 -> true ; reported(Frame, _) -> true ).
 
 called_by_user(Frame) :- root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent).
 
-is_user_frame(Frame) :- Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Is), Is \== library.
+is_user_frame(Frame) :- Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library.
 
 limits(State, Events, Frame) :-
     ( state(most_events, State, Most), Events >= Most -> stop_here(events) ; true ),
     ( state(deepest, State, Deepest), prolog_frame_attribute(Frame, level, Level), Level > Deepest
     -> stop_here(depth) ; true ).
 
-/*  Where not all is looked at, told(Frame, Depth) has how deep below the goal, or below a call that
-    was opened, each call is that was told of. The newest stands first; as frames are numbered as
-    they lie on the stack, all that lie above a new one are gone. What a call that was skipped calls
-    when it is backtracked into is not told of, and known by its caller, which is not or too deep. */
-told_depth(Caller, Skip, Depth) :- told(Caller, Above), !, Above < Skip, Depth is Above + 1.
-told_depth(_, _, 0) :- \+ told(_, _).
+/*  If deep calls are skipped, reported(Frame, Depth) holds the depth of each reported call below the
+    goal, or below a call in to_open/1. The newest comes first. Frames are numbered by their place on
+    the stack, so a new frame shows that all with a higher number are gone. Backtracking into a
+    skipped call makes calls that must not be reported: their caller is unreported, or too deep. */
+report_depth(Caller, Skip, Depth) :- reported(Caller, Above), !, Above < Skip, Depth is Above + 1.
+report_depth(_, _, 0) :- \+ reported(_, _).
 
-now_told(Frame, Depth) :- no_more_told(Frame), asserta(told(Frame, Depth)).
-no_more_told(From) :-
-    (   told(Frame, _), !, Frame >= From
-    ->  once(retract(told(Frame, _))), no_more_told(From)
+note_reported(Frame, Depth) :- forget_reported(Frame), asserta(reported(Frame, Depth)).
+forget_reported(From) :-
+    (   reported(Frame, _), !, Frame >= From
+    ->  once(retract(reported(Frame, _))), forget_reported(From)
     ;   true ).
 
 /*  The goal of a frame, without its module, and its predicate. */
-goal_of(Frame, Goal, Number, Is) :-
-    prolog_frame_attribute(Frame, goal, Told),
-    (   Told = _:_
-    ->  strip_module(Told, _, Goal), predicate_of(Frame, PI), number_of(PI, Number, Is)
-    ;   Goal = Told, prolog_frame_attribute(Frame, context_module, M),
-        (   known_goal(Goal, M, Known, IsKnown) -> Number = Known, Is = IsKnown
-        ;   functor(Goal, Name, Arity), number_of(M:Name/Arity, Number, Is) ) ).
+goal_of(Frame, Goal, Number, Kind) :-
+    prolog_frame_attribute(Frame, goal, Goal0),
+    (   Goal0 = _:_
+    ->  strip_module(Goal0, _, Goal), predicate_of(Frame, PI), number_of(PI, Number, Kind)
+    ;   Goal = Goal0, prolog_frame_attribute(Frame, context_module, M),
+        (   known_goal(Goal, M, Known, KnownKind) -> Number = Known, Kind = KnownKind
+        ;   functor(Goal, Name, Arity), number_of(M:Name/Arity, Number, Kind) ) ).
 
 predicate_of(Frame, PI) :-
     prolog_frame_attribute(Frame, predicate_indicator, PI0),
@@ -169,122 +169,122 @@ nearest(Frame, _, Caller, CallerPC) :-
     visible_parent(Frame, -1, Parent, PC),
     nearest(Parent, PC, Caller, CallerPC).
 
-/*  Without a look at its callers, or the cost of an event would grow with the depth. */
+/*  Does not look at further callers: the cost of an event would grow with the depth. */
 is_emitted(Frame) :- is_user_frame(Frame), !.
 is_emitted(Frame) :- called_by_user(Frame).
 
-/*  A predicate is of the user, of the user and tabled, or of a library. */
-number_of(M:Name/Arity, Number, Is) :- known_predicate(Name, Arity, M, Number0, Is0), !,
-    Number = Number0, Is = Is0.
-number_of(PI, Number, Is) :-
-    classify(PI, Is0),
-    (   Is0 == user, PI = M:Name/Arity, functor(Head, Name, Arity), predicate_property(M:Head, tabled)
-    ->  Is = tabled ; Is = Is0 ),
-    number_predicate(PI, Is, Number).
+/*  The kind of a predicate: user, tabled (the user's, and tabled) or library. */
+number_of(M:Name/Arity, Number, Kind) :- known_predicate(Name, Arity, M, Number0, Kind0), !,
+    Number = Number0, Kind = Kind0.
+number_of(PI, Number, Kind) :-
+    classify(PI, Kind0),
+    (   Kind0 == user, PI = M:Name/Arity, functor(Head, Name, Arity), predicate_property(M:Head, tabled)
+    ->  Kind = tabled ; Kind = Kind0 ),
+    number_predicate(PI, Kind, Number).
 
 classify(whence_capture:_, library) :- !.
 classify(_:'whence goal'/1, user) :- !.
-classify(M:Name/Arity, Is) :-
+classify(M:Name/Arity, Kind) :-
     functor(Head, Name, Arity),
     (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
-    (   Home == whence_capture -> Is = library
-    ;   predicate_property(Home:Head, system) -> Is = library
+    (   Home == whence_capture -> Kind = library
+    ;   predicate_property(Home:Head, system) -> Kind = library
     ;   predicate_property(Home:Head, file(File))
-    ->  ( library_file(File) -> Is = library ; Is = user )
-    ;   predicate_property(Home:Head, dynamic) -> Is = user
-    ;   predicate_property(Home:Head, defined) -> Is = library
-    ;   Is = user   % unknown: the error that it raises is the user's
+    ->  ( library_file(File) -> Kind = library ; Kind = user )
+    ;   predicate_property(Home:Head, dynamic) -> Kind = user
+    ;   predicate_property(Home:Head, defined) -> Kind = library
+    ;   Kind = user   % unknown: the error that it raises is the user's
     ).
 
 library_file(File) :- current_prolog_flag(home, Home), sub_atom(File, 0, _, _, Home).
 
-number_predicate(M:Name/Arity, Is, Number) :-
+number_predicate(M:Name/Arity, Kind, Number) :-
     flag(whence_predicates, Number, Number + 1),
     functor(Head, Name, Arity),
-    assertz(known_predicate(Name, Arity, M, Number, Is)), assertz(known_goal(Head, M, Number, Is)),
+    assertz(known_predicate(Name, Arity, M, Number, Kind)), assertz(known_goal(Head, M, Number, Kind)),
     (   predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line))
     ->  true ; File = '', Line = 0 ),
     (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
     out(Out),
-    line(Out, [predicate, Number, Is, Arity, Line, text(Home), text(Name), text(File)]).
+    line(Out, [predicate, Number, Kind, Arity, Line, text(Home), text(Name), text(File)]).
 
-tell(fail, Frame, _, Is, _, State, continue) :- !,
+send_event(fail, Frame, _, Kind, _, State, continue) :- !,
     set_state(last_called, State, 0),
-    out(Out), skipped_inferences(State, Is, Frame), format(Out, 'f\t~d\n', [Frame]).
-tell(redo(PC), Frame, _, _, _, State, Action) :- !,
+    out(Out), skipped_inferences(State, Kind, Frame), format(Out, 'f\t~d\n', [Frame]).
+send_event(redo(PC), Frame, _, _, _, State, Action) :- !,
     out(Out), format(Out, 'r\t~d\t~d\n', [Frame, PC]),
-    (   state(skip, State, Skip), Skip > 0, told(Frame, Skip) -> Action = skip ; Action = continue ).
-tell(exception(Error), Frame, Number, Is, _, State, continue) :- !,
+    (   state(skip, State, Skip), Skip > 0, reported(Frame, Skip) -> Action = skip ; Action = continue ).
+send_event(exception(Error), Frame, Number, Kind, _, State, continue) :- !,
     (   Error = error(existence_error(procedure, _), _), is_undefined(Frame),
         \+ state(last_called, State, Frame)
-    ->  visible_parent(Frame, -1, Parent, PC0),   % where it is not known yet, it has no call port
+    ->  visible_parent(Frame, -1, Parent, PC0),   % a predicate that Prolog does not know yet has no call port
         nearest(Parent, PC0, Caller, PC),
         goal_of(Frame, Goal, _, _),
-        tell_call(State, Frame, Goal, Number, Caller, PC),
+        send_call(State, Frame, Goal, Number, Caller, PC),
         flag(whence_calls, Calls, Calls + 1)
     ;   true ),
-    keep(State, Error, Term, _), out(Out), skipped_inferences(State, Is, Frame),
+    keep(State, Error, Term, _), out(Out), skipped_inferences(State, Kind, Frame),
     (   Error = error(determinism_error(_, det, nondet, _), _) -> Refused = 1 ; Refused = 0 ),
     line(Out, [e, Frame, Term, Refused]).
-tell(cut_call(PC), Frame, _, _, Choice, _, continue) :- !,
+send_event(cut_call(PC), Frame, _, _, Choice, _, continue) :- !,
     pruned(Choice, Frame, Pruned), out(Out), line(Out, [t, Frame, PC, Pruned]).
-tell(_, _, _, _, _, _, continue).
+send_event(_, _, _, _, _, _, continue).
 
-tell_call(State, Frame, Goal, Number, Caller, PC) :-
+send_call(State, Frame, Goal, Number, Caller, PC) :-
     set_state(last_called, State, Frame),
     keep(State, Goal, Term, States),
     out(Out),
     format(Out, 'c\t~d\t~d\t~d\t~d\t~d\t~d\n', [Frame, Caller, PC, Number, Term, States]).
 
-skipping(Frame, Is, Depth0, Skip, Action) :-
+skipping(Frame, Kind, Depth0, Skip, Action) :-
     flag(whence_calls, Before, Before + 1), Nth is Before + 1,
     (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
-    now_told(Frame, Depth),
-    (   Is == tabled -> Action = skip
-    ;   Depth =:= Skip, can_hide(Is, Frame) -> Action = skip, tell_inferences(Frame)
+    note_reported(Frame, Depth),
+    (   Kind == tabled -> Action = skip
+    ;   Depth =:= Skip, can_hide(Kind, Frame) -> Action = skip, send_inferences(Frame)
     ;   Action = continue ).
 
 is_unknown_call(exception(error(existence_error(procedure, _), _)), Frame, State) :-
     is_undefined(Frame), state(skip, State, Skip),
     visible_parent(Frame, -1, Parent, PC), nearest(Parent, PC, Caller, _),
-    told_depth(Caller, Skip, _).
+    report_depth(Caller, Skip, _).
 
 is_undefined(Frame) :-
     predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
     \+ predicate_property(M:Head, defined).
 
 /*  The number of inferences in a skipped call. */
-skipped_inferences(State, Is, Frame) :-
-    (   state(skip, State, Skip), Skip > 0, told(Frame, Skip), can_hide(Is, Frame)
-    ->  tell_inferences(Frame) ; true ).
+skipped_inferences(State, Kind, Frame) :-
+    (   state(skip, State, Skip), Skip > 0, reported(Frame, Skip), can_hide(Kind, Frame)
+    ->  send_inferences(Frame) ; true ).
 
-/*  Whether something of the user may happen in a call: always, but in what only computes. */
+/*  Whether a call can run the user's code: a library predicate can if it takes goals. */
 can_hide(user, _).
 can_hide(library, Frame) :-
     predicate_of(Frame, M:Name/Arity), functor(Head, Name, Arity),
     predicate_property(M:Head, meta_predicate(Modes)), arg(_, Modes, Mode),
     ( integer(Mode) ; Mode == (^) ; Mode == (//) ), !.
 
-tell_inferences(Frame) :-
+send_inferences(Frame) :-
     statistics(inferences, Inferences), out(Out), format(Out, "i\t~d\t~d\n", [Frame, Inferences]).
 
-/*  The frame of the newest choice point that can give an answer, or -1. The debugger's own choice
-    points stay behind when frames are left one after the other, so what was found at one exit is
-    remembered until something else happens, or this walk would be made from each of them. */
-real_choice(State, Choice, Of) :- state(walk_from, State, Choice), !, state(walk_to, State, Of).
-real_choice(State, Choice, Of) :-
-    walk(Choice, Of), set_state(walk_from, State, Choice), set_state(walk_to, State, Of).
+/*  The frame of the newest choice point that can give an answer, or -1. The debugger leaves choice
+    points of its own behind, which the exits of nested calls would all have to search; so the result
+    of the first exit is kept until another port is reported. */
+answering_choice(State, Choice, Of) :- state(search_start, State, Choice), !, state(search_result, State, Of).
+answering_choice(State, Choice, Of) :-
+    search_choice(Choice, Of), set_state(search_start, State, Choice), set_state(search_result, State, Of).
 
-walk(Choice, Of) :-
+search_choice(Choice, Of) :-
     prolog_choice_attribute(Choice, type, Type), can_answer(Type), !,
     prolog_choice_attribute(Choice, frame, Of).
-walk(Choice, Of) :- prolog_choice_attribute(Choice, parent, Parent), !, walk(Parent, Of).
-walk(_, -1).
+search_choice(Choice, Of) :- prolog_choice_attribute(Choice, parent, Parent), !, search_choice(Parent, Of).
+search_choice(_, -1).
 can_answer(clause).
 can_answer(jump).
 can_answer(foreign).
 
-/*  What a cut throws away: choice points newer than the frame that cuts, or its own. */
+/*  The choice points that a cut removes: those newer than the frame that cuts, and its own. */
 pruned(Choice, Frame, Pruned) :-
     prolog_choice_attribute(Choice, frame, Of), Of >= Frame, !,
     (   prolog_choice_attribute(Choice, type, clause), prolog_choice_attribute(Choice, clause, Ref)

@@ -14,16 +14,15 @@
 :- use_module(library(solution_sequences)).
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
-:- dynamic found/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
-:- dynamic test_file/1.   % a test may put something else in the place of a part of the program
+:- dynamic found_answer/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
+:- dynamic test_file/1.   % a file of tests, which may redefine predicates of the program
 
 most_answers(2000).
 most_instances(2000).
 
 /*  judge(+Port, +Module, +Goal, +Items, +Options, -Verdict): Items are the answer of an exit, the
     answers before a fail, the first answers, the error of an exception. Options: inferences(N), and
-    `fresh` where the program is still as it was loaded, so that what it asserts cannot be in the
-    way.
+    `fresh` if nothing has run since the program was loaded, so that it has not asserted clauses.
     Verdict is verdict(right/wrong/inadmissible/unknown, Why, Expected), or with `raises` or
     `endless`: the reference raised an error before it came to an answer, or did not end where this
     one raised. */
@@ -105,8 +104,8 @@ judged(stopped, _, _, _, How, _, Verdict) :-
 ended(all).
 ended(raised(_)).
 
-/*  An answer that the reference did not come to. If it is false by itself it is wrong. If not, it is
-    wrong only that the reference would have raised an error before it. */
+/*  The reference raised an error before it could give an answer. If the answer is false when it is
+    called by itself, it is wrong. If not, only the missing error is wrong. */
 raised_instead(Item, M, Options, Error, Verdict) :-
     (   Item = c(Term, []), answers(M, Item, Options, Answers, all),
         \+ ( member(Answer, Answers), covers(Answer, Term) )
@@ -116,7 +115,7 @@ raised_instead(Item, M, Options, Error, Verdict) :-
 too_long(verdict(unknown, "in the reference it did not end within the limit", "")).
 not_finite(verdict(unknown, "its constraints leave too much open to be compared", "")).
 
-/*  The call has more answers than can be looked at: is the one in question true by itself? */
+/*  The call has too many answers to compare, so the answer in question is called by itself. */
 by_itself(c(Term, []), M, Options, Verdict) :- !,
     answers(M, c(Term, []), Options, Answers, How),
     (   member(Answer, Answers), covers(Answer, Term)
@@ -145,8 +144,8 @@ text(Term, Text) :-
 
 % --- running a call -----------------------------------------------------------------------------
 
-/*  What is to be run in the program as it was loaded is run once. Of other calls the last one is
-    remembered, as questions about its answers come one after another. */
+/*  A call in the freshly loaded program runs only once. Of the other calls, the last one's answers
+    are kept, because questions about one call come one after another. */
 remembered_answers(_, Goal, Options, Answers, How) :-
     memberchk(fresh, Options), first_answers(Known, Answers, How), Known =@= Goal, !.
 remembered_answers(M, Goal, Options, Answers, How) :-
@@ -161,12 +160,12 @@ remembered_answers(M, Goal, Options, Answers, How) :-
 answers(M, c(Term, Constraints), Options, Answers, How) :-
     memberchk(inferences(Limit), Options),
     most_answers(Most),
-    retractall(found(_)),
+    retractall(found_answer(_)),
     copy_term(Term-Constraints, Goal-Posted),
     statistics(inferences, Before),
     catch(call_with_inference_limit(gather(M, Goal, Posted, Most), Limit, _), Error, true),
     statistics(inferences, After),
-    findall(Answer, retract(found(Answer)), Answers),
+    findall(Answer, retract(found_answer(Answer)), Answers),
     length(Answers, Count),
     (   After - Before >= Limit -> How = limit   % a catch in the program may have hidden it
     ;   nonvar(Error), Error = error(resource_error(_), _) -> How = limit
@@ -178,7 +177,7 @@ gather(M, Goal, Constraints, Most) :-
     State = state(0),
     (   post(Constraints), call(M:Goal),
         copy_term(Goal, Answer, Residue),
-        assertz(found(c(Answer, Residue))),
+        assertz(found_answer(c(Answer, Residue))),
         arg(1, State, N0), N is N0 + 1, nb_setarg(1, State, N),
         N >= Most
     ->  true ; true ).
@@ -191,8 +190,8 @@ library_of(_).
 % --- comparing answers --------------------------------------------------------------------------
 
 /*  covered(+Answers, +Item, -By): by `one` answer, by `many` together, or by `none` of them; fails
-    where it cannot be told. One answer that leaves variables open is not the same as many that bind
-    them: what comes after may need them bound. */
+    if that is unknown. One answer that leaves variables open is not the same as many that bind them:
+    later goals may need them bound. */
 covered(Answers, Item, one) :- member(Answer, Answers), Answer =@= Item, !.
 covered(Answers, Item, By) :-
     instances(Item, Instances),
@@ -218,16 +217,16 @@ excluded(Answers, Instance) :- forall(member(A, Answers), coverage(A, Instance, 
     must leave open, too. */
 coverage(c(Term, Residue), Instance, How) :-
     (   \+ subsumes_term(Term, Instance) -> How = no
-    ;   findall(Told, once(told(Term, Residue, Instance, Told)), [How]) ).
+    ;   findall(H, once(coverage_under(Term, Residue, Instance, H)), [How]) ).
 
-told(Term, Residue, Instance, How) :-
+coverage_under(Term, Residue, Instance, How) :-
     copy_term(Instance, Before), copy_term(Term-Residue, T-R),
     T = Instance, catch(( post(R) -> Posted = yes ; Posted = no ), error(_, _), Posted = maybe),
     (   Posted \== yes -> How = Posted
     ;   ( term_attvars(T, [_|_]) ; Instance \=@= Before ) -> How = no
     ;   settled(R, How) ).
 
-/*  What else is constrained must have some value. */
+/*  The remaining constrained variables must have a solution. */
 settled(Residue, How) :-
     term_attvars(Residue, Others),
     (   Others == [] -> How = yes
@@ -235,7 +234,7 @@ settled(Residue, How) :-
     ->  ( \+ clpfd:labeling([ff], Others) -> How = no ; How = yes )
     ;   How = maybe ).
 
-/*  Of an item with too many instances one may be found that no answer covers. */
+/*  Whether some instance of an item is covered by no answer; not all instances are tried. */
 refuted(Answers, c(Term, Constraints)) :-
     catch(call_with_inference_limit(
               ( some_instance(Term, Constraints), excluded(Answers, Term) ),
@@ -268,7 +267,7 @@ instances(c(Term, Constraints), Instances) :-
     How \== inference_limit_exceeded,
     length(Instances, Count), Count =< Most.
 
-/*  Throws where a variable is constrained by something else, or may have any number of values. */
+/*  Throws if a variable has constraints of another library, or infinitely many values. */
 instance(Term, Constraints) :-
     copy_term(Term-Constraints, Term-Posted),
     post(Posted),
@@ -376,7 +375,7 @@ state(tnot).
 
 % --- items as texts -----------------------------------------------------------------------------
 
-/*  Written so that any program reads the same term; what is known to this process only is not. */
+/*  A text that any process reads as the same term; `handle` for a term of this process only. */
 item_text(Term, handle) :- nonvar(Term), Term = '$whence_text'(_), !.
 item_text(Term, handle) :- has_handle(Term), !.
 item_text(Term, handle) :- is_huge(Term), !.
@@ -386,7 +385,7 @@ item_text(Term, Text) :-
     term_variables(Item, Variables), numbered(Variables, 0, Names),
     format(string(Text), "~W", [Item, [quoted(true), ignore_ops(true), variable_names(Names)]]).
 
-/*  Holds a number of a million digits or more, which takes too long to be written. */
+/*  Whether a term holds a number of a million digits or more, which takes too long to write. */
 is_huge(Term) :-
     term_size(Term, Cells), Cells > 50_000,
     sub_term(Number, Term), integer(Number), Number =\= 0, msb(abs(Number)) > 3_300_000, !.

@@ -5,9 +5,9 @@
     changes the names of variables.
 */
 
-/*  Whether a kept term has something at a path, or a variable there or on the way to it. Paths come
-    as Nth-Times, since those into long lists are long. */
-tell_slot(Number, Path) :-
+/*  Whether a kept term is bound at a path, or has a variable there or on the way to it. Paths are
+    run-length encoded as Nth-Times, because those into long lists are long. */
+send_slot(Number, Path) :-
     out(Out),
     (   term_of(Number, Term0), bare(Term0, Term), slot(Path, Term, 0, Depth, Found)
     ->  (   var(Found)
@@ -18,8 +18,8 @@ tell_slot(Number, Path) :-
         ;   line(Out, [slot, bound, Depth, [], '', 0]) )
     ;   line(Out, [slot, gone, 0, [], '', 0]) ).
 
-/*  A goal without the modules that Prolog puts before the goals among its arguments, which it does
-    while the goal runs, so that the call and its answer would differ. */
+/*  A goal without the module qualifiers of its meta-arguments. Prolog adds them while the goal runs,
+    so the call and its answer would differ. */
 bare(Goal, Bare) :- nonvar(Goal), Goal = '$whence_constrained'(Plain, _), !, bare(Plain, Bare).
 bare(Goal, Bare) :-
     compound(Goal), \+ Goal = '$whence_text'(_),
@@ -50,7 +50,7 @@ variable_at(Term, Variable, [Nth|Place]) :-
 
 /*  The occurrences of a clause's variables: [Number, Path of the goal, Path in it]; the head's path
     is empty. Then the goals: [Path, Name, Arity]. `gone` if the clause was erased. */
-tell_places(Number) :-
+send_places(Number) :-
     out(Out),
     (   known_clause(Ref, Number), catch(clause(Head0, Body, Ref), _, fail)
     ->  strip_module(Head0, _, Head),
@@ -78,8 +78,8 @@ clause_place(_, Body, N, Goal, Path) :-
 numbered_at('$whence_var'(N), N, Path) :- !, Path = [].
 numbered_at(Term, N, [Nth|Path]) :- compound(Term), arg(Nth, Term, Part), numbered_at(Part, N, Path).
 
-/*  At which paths the variables of a goal stand, by their names. */
-tell_names(Bindings, Goal, Out) :-
+/*  The paths of a goal's variables, by their names. */
+send_names(Bindings, Goal, Out) :-
     findall(Name, member(Name=_, Bindings), Names),
     forall(member(Name, Names),
            ( memberchk(Name=Variable, Bindings), var(Variable),
@@ -89,9 +89,9 @@ tell_names(Bindings, Goal, Out) :-
 
 % --- the arguments of a term as JSON ------------------------------------------------------------
 
-/*  All arguments of a term, or one part of it, within bounds: so many parts in all, so deep. What
-    is beyond them is counted. */
-tell_values(Number, Which) :-
+/*  All arguments of a term, or one part of it, within bounds on the number of parts and their
+    depth. List items beyond the bounds are counted. */
+send_values(Number, Which) :-
     out(Out),
     term_of(Number, Term0), bare(Term0, Term), names(Term, Names),
     (   Which == all
@@ -127,7 +127,7 @@ json(Term, Depth, State) :- compound(Term), Depth > 0, arg(1, State, Left), Left
 json(Term, _, _) :- compound(Term), !, json_text("…").
 json(Term, _, _) :- format(string(Text), "~q", [Term]), json_text(Text).
 
-/*  The items of a list that there is room for, how many there are more, and what it ends with. */
+/*  The items of a list that there is room for, the number of the others, and the list's tail. */
 list_parts(List, State, Items, Omitted, Tail) :-
     arg(1, State, Left),
     list_items(List, Left, Items, Rest, Room),

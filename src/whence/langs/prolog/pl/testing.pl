@@ -7,7 +7,7 @@
 
     Goals that depend on more than their arguments are no evidence (judging.pl).
 */
-:- module(whence_testing, [load_tests/2, tell_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
+:- module(whence_testing, [load_tests/2, send_tests/1, tested/5, set_up_test/5, clean_up_test/4]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
 :- use_module(judging).
@@ -33,8 +33,8 @@ test_of(M, test(Name, Line, Options, Goal, Names)) :-
     (   Body = (!, Goal) -> true ; Goal = true ),
     source_names(M, Line, Options, Goal, Names).
 
-/*  The instances of a test: one, or one for each solution of its generator. Given is `text` where
-    what the generator binds stands in the file of tests, else `data`. */
+/*  The instances of a test: one, or one for each solution of its generator. Given is `text` if
+    the values that the generator binds are written in the file of tests, else `data`. */
 instance(M, Options, Nth, Given) :-
     (   memberchk(forall(Generator), Options)
     ->  ( in_text(Generator, M) -> Given = text ; Given = data ),
@@ -67,8 +67,8 @@ test_parts((test(_) :- Goal), [], Goal).
 test_parts((test(_, Options0) :- Goal), Options, Goal) :-
     ( is_list(Options0) -> Options = Options0 ; Options = [Options0] ).
 
-/*  Variables that stand in the options only: each option as it was written, or inside what plunit
-    made of it. */
+/*  Unifies the variables that occur in the options only. plunit keeps an option as it was written,
+    or wraps it in another term. */
 forall_bound([], _).
 forall_bound([Option|More], Kept) :-
     (   member(One, Kept), One =@= Option -> One = Option
@@ -90,11 +90,11 @@ read_terms(File, M, In) :-
 
 % --- running all of them ------------------------------------------------------------------------
 
-/*  A line for each test: how it ended, and what is wrong where it failed. */
-tell_tests(Out) :-
+/*  Sends a line for each test: its outcome, and what is wrong if it failed. */
+send_tests(Out) :-
     retractall(known(_, _, _, _, _)),
     ( has_setup -> clauses_change ; true ),
-    silently(forall(unit(Unit, M, Options), tell_unit(Unit, M, Options, Out))).
+    silently(forall(unit(Unit, M, Options), send_unit(Unit, M, Options, Out))).
 
 /*  Discards what tests print about themselves. */
 silently(Goal) :-
@@ -107,17 +107,17 @@ has_setup :-
     ( Options = UnitOptions ; test_of(M, test(_, _, Options, _, _)) ),
     ( memberchk(setup(_), Options) ; memberchk(cleanup(_), Options) ), !.
 
-tell_unit(Unit, M, UnitOptions, Out) :-
+send_unit(Unit, M, UnitOptions, Out) :-
     ready(M, UnitOptions, Ready),
     (   Ready == true
     ->  forall(( test_of(M, Test), Test = test(_, _, Options, _, _),
                  ( left_out(Options, _) -> Nth = 0, Given = data
                  ; instance(M, Options, Nth, Given) ) ),
-               ( evaluated(Unit, M, Test, Given, Result), tell(Unit, M, Test, Nth, Result, Out) )),
+               ( evaluated(Unit, M, Test, Given, Result), send_test(Unit, M, Test, Nth, Result, Out) )),
         tidy(M, UnitOptions)
-    ;   forall(test_of(M, Test), tell(Unit, M, Test, 0, Ready, Out)) ).
+    ;   forall(test_of(M, Test), send_test(Unit, M, Test, 0, Ready, Out)) ).
 
-tell(Unit, M, test(Name, Line, _, _, _), Nth, Result, Out) :-
+send_test(Unit, M, test(Name, Line, _, _, _), Nth, Result, Out) :-
     module_file(M, File), result_fields(Result, Fields),
     whence_capture:line(Out, [test, text(Unit), text(Name), Nth, text(File), Line|Fields]).
 
@@ -126,7 +126,7 @@ result_fields(left_out(Why), [left_out, 0, '', '', text(Why)]).
 result_fields(failed(Kind, Number, Part, Missing, Why),
               [Kind, Number, text(Part), text(Missing), text(Why)]).
 
-/*  true where a unit or a test can be run: its condition holds, and its setup was done. */
+/*  ready(+M, +Options, -Ready): Ready is true if a unit or a test can run; its setup has run then. */
 ready(_, Options, left_out(Reason)) :- left_out(Options, Reason), !.
 ready(M, Options, left_out("its condition does not hold")) :-
     memberchk(condition(Condition), Options), \+ called(M, Condition), !.
@@ -145,8 +145,8 @@ left_out(Options, "it changes the occurs check") :-
 called(M, Goal) :- catch(( expand_goal(M:Goal, Expanded), call(Expanded) ), _, fail), !.
 tidy(M, Options) :- ( memberchk(cleanup(Goal), Options) -> ignore(called(M, Goal)) ; true ).
 
-/*  How a test ended; what it shows is kept. Its text is taken before the setup, which may bind its
-    variables. */
+/*  The outcome of a test; its evidence is kept. Its text is copied before the setup, which may bind
+    its variables. */
 evaluated(Unit, M, test(Name, _, Options, Goal, Names), Given0, Result) :-
     State = state(none),
     copy_term(g(Goal, Options), Text), numbered_text(Text),
@@ -280,7 +280,7 @@ fits(Op, V, B) :- \+ \+ catch(call(Op, V, B), _, fail).
 % --- what a passing test shows ------------------------------------------------------------------
 
 /*  body(+M, +Goal, +Text, -Steps): a solution of a test's body with a step for each of its goals,
-    step(Text, the goal when it was called, the goal). Where it cuts there are no steps. */
+    step(Text, the goal when it was called, the goal). If it cuts, there are no steps. */
 body(M, Goal, Text, []) :- conjuncts(Text, Goals), memberchk(!, Goals), !, call(M:Goal).
 body(M, Goal, Text, Steps) :- solve(Goal, Text, M, Steps, []).
 
@@ -290,8 +290,8 @@ solve(once(Goal), once(Text), M, Steps, Rest) :- !, once(solve(Goal, Text, M, St
 solve(Goal, Text, M, [step(Text, Before, Goal)|Rest], Rest) :-
     copy_term(Goal, Before), call(M:Goal).
 
-/*  The variables of a test that its text fixes: they are compared with what has none, or only such
-    as are fixed themselves. */
+/*  The variables of a test that its text fixes: they are compared with ground terms, or with terms
+    whose variables are fixed. */
 fixed(ConditionTexts, Text, Variables, Fixed) :-
     conjuncts(Text, Goals), append(ConditionTexts, Goals, All),
     findall(N-T, ( member(C, All), comparison(C, A, B), fixing(A, B, N, T) ), Equations),
@@ -350,14 +350,14 @@ alone(Goal, Text, Literal) :-
     is_literal(LiteralText),
     maplist(call, Unified).
 
-/*  Where the template has all that a goal leaves open, its answers are known, and that there are no
-    others. */
+/*  If the template has all unbound variables of a goal, the goal's answers are known, and that it
+    has no others. */
 all_shown(Template, TemplateText, Goal, Text, Found, Evidence) :-
     indices(TemplateText, Fixed),
     findall(E, ( member(s(_, Steps), Found), member(Step, Steps), shown_by(Step, Fixed, E) ), Exits),
     (   alone(Goal, Text, Literal),
-        term_variables(Literal, Open), term_variables(Template, Told),
-        forall(member(V, Open), ( member(T, Told), T == V )),
+        term_variables(Literal, Open), term_variables(Template, Shown),
+        forall(member(V, Open), ( member(T, Shown), T == V )),
         findall(A, ( member(s(_, Steps), Found), last(Steps, step(_, _, A)) ), Answers)
     ->  Evidence = [e(fail, Literal, Answers)|Exits]
     ;   Evidence = Exits ).
@@ -377,7 +377,7 @@ home_of(M, Goal, Home) :-
     ;   predicate_property(M:Goal, defined), functor(Goal, Name, Arity),
         ( current_predicate(M:Name/Arity) -> Home = M ; Home = user ) ).
 
-/*  tested(+Port, +Module, +Goal, +Items, -Who): a test shows just that. */
+/*  tested(+Port, +Module, +Goal, +Items, -Who): a test shows that this outcome is right. */
 tested(Port, M, c(Goal, []), Items0, Who) :-
     findall(I, member(c(I, []), Items0), Items), same_length(Items0, Items),
     known(Port, M, Call, Known, Unit:Name), Call =@= Goal, same_items(Port, Call-Known, Goal-Items), !,
@@ -388,7 +388,7 @@ same_items(_, Known, Item) :- Known =@= Item.
 
 % --- what is wrong with a failing one -----------------------------------------------------------
 
-/*  The first condition that does not hold, and which part of which variable does not fit. */
+/*  The first condition that does not hold, and the part of a variable that violates it. */
 wrong_part(M, Conditions, Texts, Named, Part, Why) :-
     nth1(Nth, Conditions, Condition), \+ holds(M, Condition), !,
     nth1(Nth, Texts, Text),
@@ -407,7 +407,7 @@ differing(Text, Term, Other, N, Value, Should) :-
     arg(I, Text, T), arg(I, Term, A), arg(I, Other, B), A \== B,
     differing(T, A, B, N, Value, Should).
 
-/*  The one place in which two terms differ, as a part is written; the whole where there are more. */
+/*  The only place in which two terms differ, written as a part; the whole term if there are more. */
 difference(Value, Should, Place) :-
     nonvar(Value),
     (   numbered_parts(Value, Should, Pairs),
@@ -430,8 +430,8 @@ written(Text, Named, Shown) :-
 
 % --- one test, to be traced ---------------------------------------------------------------------
 
-/*  set_up_test(+Unit, +Name, +Line, +Nth, -Fields): its setup is done; the fields are the module and
-    the goal, as texts. */
+/*  set_up_test(+Unit, +Name, +Line, +Nth, -Fields): runs a test's setup; the fields are the module
+    and the goal, as texts. */
 set_up_test(UnitText, NameText, Line, Nth, [text(M), text(Shown)]) :-
     named_test(UnitText, NameText, Line, M, UnitOptions, test(_, _, Options, Goal, Names)),
     once(instance(M, Options, Nth, _)),
@@ -445,7 +445,7 @@ set_up_test(UnitText, NameText, Line, Nth, [text(M), text(Shown)]) :-
 
 :- multifile prolog:error_message//1.
 prolog:error_message(whence_setup(Unit, Name)) -->
-    [ 'the setup of ~w:~w gives it a stream, or the like, which no goal can be typed with'-[Unit, Name] ].
+    [ 'the setup of ~w:~w binds a stream or the like, which cannot be written in a goal'-[Unit, Name] ].
 
 named_test(UnitText, NameText, Line, M, UnitOptions, Test) :-
     unit(Unit, M, UnitOptions), format(atom(UnitText), "~w", [Unit]),
