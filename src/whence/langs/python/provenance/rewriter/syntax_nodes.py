@@ -73,10 +73,6 @@ def test_outcome_of(test: ast.expr) -> ast.expr:
     return ast.Attribute(test, "outcome", _LOAD)
 
 
-def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
-    return runtime_call("constant", site, control)
-
-
 def shadow_name(name: str) -> str:
     """The variable that holds the tag of a variable."""
     return "$" + name
@@ -147,7 +143,7 @@ def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
         if may_leave(getattr(statement, name, []), of_loop=inside):
             return True
     branches = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
-    return any(may_leave(branche.body, of_loop=in_loop) for branche in branches)
+    return any(may_leave(branch.body, of_loop=in_loop) for branch in branches)
 
 
 def may_change_state(statements: Iterable[ast.AST]) -> bool:

@@ -151,7 +151,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
     is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
-    # Nearer objects could have had the attribute, and had not.
+    # The object and the classes searched first could have had the attribute.
     lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
     for kind in mro_of(thing if is_class else type(thing)):
         space = class_namespace(kind)
@@ -201,7 +201,7 @@ def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> Non
 
 
 def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
-    """The tag of not finding an attribute: somebody could have set it."""
+    """The tag of not finding an attribute: other code could have set it."""
     thing, tag = owner
     RUN.kept_alive[id(thing)] = thing
     return Tag((LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing)))

@@ -72,6 +72,13 @@ def _shape(site: int, control: Control, iterable: Pair) -> MaybeTag:
     return Tag((OP, site, control, iterable[1], shape_tag(iterable[0])))
 
 
+def _copied(site: int, control: Control, args: Arguments) -> tuple[list[Pair], MaybeTag]:
+    """The values of an iterable, if there is one, and the tag of how many there are."""
+    if not args:
+        return [], None
+    return all_pairs(site, control, args[0]), _shape(site, control, args[0])
+
+
 def copies_unseen(args: Arguments) -> bool:
     """Whether reading an iterable item by item calls the same program code as reading it at once.
 
@@ -95,8 +102,7 @@ def copies_unseen(args: Arguments) -> bool:
 def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0]) if args else []
-    return make_list(site, control, pairs, _shape(site, control, args[0]) if args else None)
+    return make_list(site, control, *_copied(site, control, args))
 
 
 @models(tuple)
@@ -105,17 +111,15 @@ def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keyword
         return NotImplemented
     if args and type(args[0][0]) is tuple:
         return args[0]
-    pairs = all_pairs(site, control, args[0]) if args else []
-    return make_tuple(site, control, pairs, _shape(site, control, args[0]) if args else None)
+    return make_tuple(site, control, *_copied(site, control, args))
 
 
 @models(set)
 def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) > 1 or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0]) if args else []
-    needs = tuple(tag for _, tag in pairs)
-    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0]) if args else None))
+    pairs, shape = _copied(site, control, args)
+    shape = Tag((OP, site, control, *(tag for _, tag in pairs), shape))
     return make_set(site, control, pairs, shape)
 
 
@@ -123,14 +127,13 @@ def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if named or len(args) != 1 or type(args[0][0]) is frozenset or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs, shape = _copied(site, control, args)
     made, operation = run_out_of_sight(
         site, control, tuple(pairs), frozenset, [value for value, _ in pairs]
     )
     RUN.time += 1
-    needs = tuple(tag for _, tag in pairs)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
-    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0])))
+    shape = Tag((OP, site, control, *(tag for _, tag in pairs), shape))
     shadow_set(made, entries, shape_after_comparisons(operation, shape))
     synchronise(made, site, control, pairs)
     return made, Tag((NEW, site, control, None))
@@ -188,11 +191,8 @@ def sorted_order(
     site: int, control: Control, pairs: list[Pair], owner: Pair, named: Keywords
 ) -> tuple[list[int], MaybeTag]:
     """The order of values after sorting, and the tag of that order."""
-    key = named.get("key", (None, None))
     backwards = named.get("reverse", (False, None))
-    keys = pairs
-    if key[0] is not None:
-        keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+    keys = _sort_keys(site, control, pairs, named)
     values = [value for value, _ in keys]
     order, operation = run_out_of_sight(
         site, control, tuple(keys),
@@ -201,6 +201,14 @@ def sorted_order(
     needs = (*deep_tags(keys), owner[1], shape_tag(owner[0]), backwards[1])
     callbacks = tuple(tag for _, tag in operation.callbacks)
     return order, Tag((OP, site, control, *needs, *callbacks))
+
+
+def _sort_keys(site: int, control: Control, pairs: list[Pair], named: Keywords) -> list[Pair]:
+    """What values are compared by: the results of the key function, if there is one."""
+    key = named.get("key", (None, None))
+    if key[0] is None:
+        return pairs
+    return [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
 
 
 # --- iterators -----------------------------------------------------------------------------------
@@ -267,25 +275,18 @@ class _Together(IteratorSource):
 class _Mapped(IteratorSource):
     """The source of `map`: the results of the function."""
 
-    def __init__(self, iterator: object, called: _Called):
-        super().__init__(iterator, *(recorder.owner for recorder in called.recorders))
-        self._called = called
+    def __init__(self, iterator: object, latest: _Called | _Recorder, *behind: Pair):
+        super().__init__(iterator, *behind)
+        self._latest = latest
 
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
-        return Tag((SEL, site, control, self._called.tag))
+        return Tag((SEL, site, control, self._latest.tag))
 
 
-class _Filtered(IteratorSource):
+class _Filtered(_Mapped):
     """The source of `filter`: its values depend on all tests so far."""
 
     heeds_callbacks = True
-
-    def __init__(self, iterator: object, recorder: _Recorder):
-        super().__init__(iterator, recorder.owner)
-        self._recorder = recorder
-
-    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
-        return Tag((SEL, site, control, self._recorder.tag))
 
 
 @models(zip)
@@ -317,7 +318,7 @@ def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
     recorders = [_Recorder(site, control, iterable) for iterable in args[1:]]
     called = _Called(site, control, args[0], recorders)
     made = map(called, *recorders)
-    _Mapped(made, called)
+    _Mapped(made, called, *args[1:])
     return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
@@ -330,7 +331,7 @@ def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywor
     if args[0][0] is not None:
         called = _Called(site, control, args[0], [recorder])
     made = filter(called, recorder)
-    _Filtered(made, recorder)
+    _Filtered(made, recorder, args[1])
     return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
@@ -377,13 +378,11 @@ def _extreme(function: Callable[..., Any]) -> None:
         pairs = list(args) if len(args) > 1 else all_pairs(site, control, args[0])
         if not pairs:
             if "default" not in named:
-                return call_with_tags(site, control, (_raising(function), None), (args[0],), {})
+                raising = (lambda _: function(()), None)
+                return call_with_tags(site, control, raising, (args[0],), {})
             chosen = named["default"]
             return chosen[0], Tag((SEL, site, control, chosen[1], *deep_tags(args)))
-        key = named.get("key", (None, None))
-        keys = pairs
-        if key[0] is not None:
-            keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+        keys = _sort_keys(site, control, pairs, named)
         values = [value for value, _ in keys]
         index, operation = run_out_of_sight(
             site, control, tuple(keys),
@@ -392,10 +391,6 @@ def _extreme(function: Callable[..., Any]) -> None:
         needs = (*deep_tags(keys), *(tag for _, tag in operation.callbacks))
         needs = (*needs, args[0][1], shape_tag(args[0][0]))
         return pairs[index][0], Tag((SEL, site, control, pairs[index][1], *needs))
-
-
-def _raising(function: Callable[..., Any]) -> object:
-    return lambda _: function(())
 
 
 _extreme(max)

@@ -1,4 +1,4 @@
-"""What holds what: which objects an object came to hold, and which may hold things out of sight."""
+"""Which objects hold which others, and which may hold values where they cannot be read."""
 
 from __future__ import annotations
 

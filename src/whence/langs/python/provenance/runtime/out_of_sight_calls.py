@@ -157,9 +157,8 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     if type(function) is FunctionType:
         module = function.__module__
         return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
-    if (
-        type(function) is MethodType
-    ):  # a class remembers its virtual subclasses: `Shape.register(Square)`
+    if type(function) is MethodType:
+        # A class remembers its virtual subclasses: `Shape.register(Square)`.
         return getattr(function.__func__, "__module__", "") == "abc"
     return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
 
@@ -171,11 +170,8 @@ def out_of_sight_tag(
     """The tag of the result of an operation out of sight."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
-    needs = (
-        *deep_tags(operands),
-        *(stray_result for stray_result in (callee, RUN.stray_results) if stray_result is not None),
-    )
-    made = Tag((OP, site, control, *needs))
+    others = (tag for tag in (callee, RUN.stray_results) if tag is not None)
+    made = Tag((OP, site, control, *deep_tags(operands), *others))
     RUN.passed_out_of_sight = Tag((OP, site, control, made, RUN.passed_out_of_sight))
     if selects or has_parts(value):
         return out_of_sight_result(operation, value, made, selects)
@@ -206,7 +202,7 @@ def out_of_sight_result(
             and not shadow_from_candidates(value, candidates)
             and has_special_method(type(value), "__next__")
         ):
-            OpaqueSource(value, operands)
+            OpaqueSource(value, *operands)
     return tag
 
 
@@ -214,9 +210,6 @@ class OpaqueSource(IteratorSource):
     """The source of an iterator that code out of sight made: its values come from the operands."""
 
     heeds_callbacks = True
-
-    def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
-        super().__init__(iterator, *operands)
 
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         operands = (*self.behind, *self.callbacks)

@@ -402,10 +402,6 @@ def test_and_note(site: int, control: Control, condition: Pair) -> Control:
     return made
 
 
-def test_outcome(control: Control) -> Any:
-    return control.outcome
-
-
 @with_native
 def select(site: int, control: Control, chosen: Pair, decided: Control) -> Pair:
     """A value that a test chose."""
