@@ -233,4 +233,4 @@ def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionN
         for node in ast.walk(tree)
     ):
         raise CannotZoom("the body of a class is not gone into")
-    raise CannotZoom(f"the text of {qualname} was not found where it was")
+    raise CannotZoom(f"the text of {qualname} is no longer where it was")

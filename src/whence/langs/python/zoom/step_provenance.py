@@ -25,10 +25,10 @@ from whence.model.value import Steps as Path
 from whence.model.value import parse_path
 from whence.ports import Provenance, Tree
 
-_BEGAN = "it was so when the call began"
-_BELOW = "what a call led to is not looked at inside another call"
-_CHANGED = "it was made of what it was before, last by"
-_UNSEEN = "no step is seen to have set it"
+_BEGAN = "it had this value when the call began"
+_BELOW = "what happened below a call that a step made is not known here"
+_CHANGED = "it was computed from its old value, last by"
+_UNSEEN = "no step is known to have set it"
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ _ENDINGS = {
     SegmentEnding.CUT: "",
 }
 STILL_TO_COME = "still to come"
-_CUT = "the call was followed up to here only"
+_CUT = "the call was logged only up to here"
 
 
 class StepSource:
@@ -86,7 +86,7 @@ class StepSource:
         """Always refuses: callees of recorded calls are searched in the recording."""
         if detail >= 0:
             raise CannotExpand(f"{_CUT}: it went on for too long")
-        raise CannotExpand(f"what call {-1 - detail} led to is not looked at inside another call")
+        raise CannotExpand(f"calls below call {-1 - detail} are not searched inside another call")
 
     # --- the content of a question ----------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class StepSource:
         if segment.ending is SegmentEnding.CUT and self._log.is_waiting:
             return "it waits there"
         if segment.ending is SegmentEnding.CUT:
-            return "it had not ended when the call was left alone"
+            return "it had not ended when logging stopped"
         if segment.ending is SegmentEnding.RAISE and segment.value is None:
             return "raises something"
         return _ENDINGS[segment.ending] if segment.ending is not None else ""

@@ -15,7 +15,6 @@ from whence.langs.python.provenance.runtime.displays import (
     make_tuple,
 )
 from whence.langs.python.provenance.runtime.iteration import (
-    all_pairs,
     entry_pairs,
     iterate_pairs,
     iterator_of,
@@ -76,7 +75,7 @@ def _copied(site: int, control: Control, args: Arguments) -> tuple[list[Pair], M
     """The values of an iterable, if there is one, and the tag of how many there are."""
     if not args:
         return [], None
-    return all_pairs(site, control, args[0]), _shape(site, control, args[0])
+    return list(iterate_pairs(site, control, args[0])), _shape(site, control, args[0])
 
 
 def copies_unseen(args: Arguments) -> bool:
@@ -166,7 +165,7 @@ def dict_entries(
 
 
 def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, element) if is_iterable(element[0]) else None
+    parts = list(iterate_pairs(site, control, element)) if is_iterable(element[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -182,7 +181,7 @@ def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pai
 def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if len(args) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs = list(iterate_pairs(site, control, args[0]))
     order, shape = sorted_order(site, control, pairs, args[0], named)
     return make_list(site, control, [pairs[index] for index in order], shape)
 
@@ -375,7 +374,7 @@ def _extreme(function: Callable[..., Any]) -> None:
             return NotImplemented
         if len(args) > 1 and "default" in named:
             return NotImplemented
-        pairs = list(args) if len(args) > 1 else all_pairs(site, control, args[0])
+        pairs = list(args) if len(args) > 1 else list(iterate_pairs(site, control, args[0]))
         if not pairs:
             if "default" not in named:
                 raising = (lambda _: function(()), None)
@@ -401,7 +400,7 @@ _extreme(min)
 def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs = list(iterate_pairs(site, control, args[0]))
     start = args[1:] if len(args) > 1 else tuple(named.values())
     value, operation = run_out_of_sight(
         site, control, (*pairs, *start), sum, [value for value, _ in pairs],

@@ -247,11 +247,6 @@ def _index_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
         index += 1
 
 
-def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
-    """All values of an iterable."""
-    return list(iterate_pairs(site, control, owner))
-
-
 def is_plain_dict(thing: object) -> bool:
     """Whether reading it as a whole never calls a method of the program."""
     return issubclass(type(thing), dict) and class_attribute(type(thing), "__iter__") in _KEYS

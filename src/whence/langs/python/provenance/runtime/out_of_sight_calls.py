@@ -31,7 +31,6 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     Shadow,
     absorb,
     deep_tags,
-    has_parts,
     shadow_existing,
     shadow_from_candidates,
     shadow_of,
@@ -81,18 +80,24 @@ class PreparedCall:
     )  # fmt: skip
 
     def __init__(
-        self, function: Any, arguments: list[Any], keywords: dict[str, Any], finish: Finish,
-        before: Operation | None,
+        self, called: Pair, arguments: tuple[Pair, ...], keywords: dict[str, Pair],
+        finish: Finish, tag: MaybeTag = None,
     ):  # fmt: skip
-        self.function = function
-        self.arguments = arguments
-        self.keywords = keywords
+        self.called = called
+        self.function: Any = called[0]
+        self.arguments: list[Any] = [value for value, _ in arguments]
+        self.keywords: dict[str, Any] = {name: value for name, (value, _) in keywords.items()}
         self.finish = finish
-        self.before = before
+        self.before = THREAD.operation
         self.operation: Operation | None = None
-        self.called: Pair = (None, None)
-        self.tag: MaybeTag = None
+        self.tag = tag
         self.in_sight = False
+
+    def begin(self, operation: Operation) -> PreparedCall:
+        """Make this the operation that the thread is executing."""
+        self.operation = THREAD.operation = operation
+        THREAD.pending = None
+        return self
 
 
 def prepare_out_of_sight(
@@ -100,26 +105,17 @@ def prepare_out_of_sight(
     keywords: dict[str, Pair], operands: tuple[Pair, ...],
 ) -> PreparedCall:  # fmt: skip
     """A call of code out of sight."""
-    prepared = PreparedCall(
-        called[0],
-        [value for value, _ in arguments],
-        {name: value for name, (value, _) in keywords.items()},
-        finish_out_of_sight,
-        THREAD.operation,
-    )
-    prepared.called = called
-    prepared.operation = Operation(site, control, (*operands, *keywords.values()))
+    operation = Operation(site, control, (*operands, *keywords.values()))
     if called[0] is os.getenv:
-        prepared.operation.operands += ((os.environ, None),)
+        operation.operands += ((os.environ, None),)
     elif called[0] is print:
         if sys.stdout is not RUN.stdout and "file" not in keywords:
-            prepared.operation.operands += ((sys.stdout, None),)
-        prepared.operation.text = printed_text(site, control, arguments, keywords)
-    note_passed(prepared.operation)
+            operation.operands += ((sys.stdout, None),)
+        operation.text = printed_text(site, control, arguments, keywords)
+    note_passed(operation)
     if type(called[0]) is MethodType:
         RUN.note_start(called[0], control.activation)
-    THREAD.operation, THREAD.pending = prepared.operation, None
-    return prepared
+    return PreparedCall(called, arguments, keywords, finish_out_of_sight).begin(operation)
 
 
 def count_operands(stars: tuple[MaybeTag, ...]) -> tuple[Pair, ...]:
@@ -173,7 +169,7 @@ def out_of_sight_tag(
     others = (tag for tag in (callee, RUN.stray_results) if tag is not None)
     made = Tag((OP, site, control, *deep_tags(operands), *others))
     RUN.passed_out_of_sight = Tag((OP, site, control, made, RUN.passed_out_of_sight))
-    if selects or has_parts(value):
+    if selects or type(value) not in SCALARS:
         return out_of_sight_result(operation, value, made, selects)
     return made
 
@@ -185,7 +181,7 @@ def out_of_sight_result(
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     candidates = Candidates(site, control, operands, made)
-    if not has_parts(value):
+    if type(value) in SCALARS:
         return candidates.tag(value, selects=selects)
     if is_opaque(value):
         for operand, _ in operands:
@@ -215,7 +211,7 @@ class OpaqueSource(IteratorSource):
         operands = (*self.behind, *self.callbacks)
         made = Tag((OP, site, control, *deep_tags(operands), RUN.stray_results))
         candidates = Candidates(site, control, operands, made)
-        if has_parts(value) and shadow_of(value) is None:
+        if type(value) not in SCALARS and shadow_of(value) is None:
             shadow_from_candidates(value, candidates)
         return candidates.tag(value)
 

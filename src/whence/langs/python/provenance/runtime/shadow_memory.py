@@ -120,11 +120,6 @@ def is_plain_key(key: Any) -> bool:
     return kind in SCALARS or (kind is tuple and all(is_plain_key(item) for item in key))
 
 
-def has_parts(value: object) -> bool:
-    """Whether a value can have parts."""
-    return type(value) not in SCALARS
-
-
 @with_native
 def absorb(thing: object, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
