@@ -51,8 +51,8 @@ class ExpressionRewriter(RewriterState):
         return at_location_of(rewrite(node), node)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """The same where only the truth of the value matters: what `and` and `or` found out
-        about an operand is not asked again.
+        """The same where only the truth of the value matters: if `and` and `or` have tested an
+        operand, it is not tested again.
         """
         match node:
             case ast.Compare():

@@ -73,7 +73,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
-_HELD_BY = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
+_STORAGE_DESCRIPTORS = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
 _FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
@@ -187,7 +187,7 @@ def _described(
     descriptor, needs = described
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
-    if type(descriptor) in _HELD_BY:
+    if type(descriptor) in _STORAGE_DESCRIPTORS:
         return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
     made = Tag((OP, site, control, *deep_tags((owner,)), *needs))
     return Candidates(site, control, (owner,), made).tag(value)

@@ -61,7 +61,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
-_ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
+_CALLED_AT_ONCE = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
 _HASHED = (dict, set, frozenset)
 
 # --- containers ----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def _copied(site: int, control: Control, args: Arguments) -> tuple[list[Pair], M
     return list(iterate_pairs(site, control, args[0])), _shape(site, control, args[0])
 
 
-def copies_unseen(args: Arguments) -> bool:
+def can_copy_by_items(args: Arguments) -> bool:
     """Whether reading an iterable item by item calls the same program code as reading it at once.
 
     `list(…)` calls a program's `__len__`; `set(…)` does not call the `__iter__` of a subclass of
@@ -89,9 +89,9 @@ def copies_unseen(args: Arguments) -> bool:
     thing = args[0][0]
     kind = type(thing)
     is_hashed = issubclass(kind, _HASHED)
-    asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
+    methods = (*_CALLED_AT_ONCE, "__iter__") if is_hashed else _CALLED_AT_ONCE
     if kind is reversed or any(
-        type(class_attribute(kind, method)) is FunctionType for method in asked
+        type(class_attribute(kind, method)) is FunctionType for method in methods
     ):
         return False
     return not is_hashed or all(is_plain_key(element) for element in set_elements(thing))
@@ -99,14 +99,14 @@ def copies_unseen(args: Arguments) -> bool:
 
 @models(list)
 def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     return make_list(site, control, *_copied(site, control, args))
 
 
 @models(tuple)
 def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     if args and type(args[0][0]) is tuple:
         return args[0]
@@ -115,7 +115,7 @@ def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keyword
 
 @models(set)
 def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     pairs, shape = _copied(site, control, args)
     shape = Tag((OP, site, control, *(tag for _, tag in pairs), shape))
@@ -124,7 +124,7 @@ def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
 
 @models(frozenset)
 def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) != 1 or type(args[0][0]) is frozenset or not copies_unseen(args):
+    if named or len(args) != 1 or type(args[0][0]) is frozenset or not can_copy_by_items(args):
         return NotImplemented
     pairs, shape = _copied(site, control, args)
     made, operation = run_out_of_sight(
@@ -140,7 +140,7 @@ def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Key
 
 @models(dict)
 def _dict(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) > 1 or not copies_unseen(args):
+    if len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     entries = dict_entries(site, control, args, named)
     shape = _shape(site, control, args[0]) if args else None
@@ -179,7 +179,7 @@ def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pai
 
 @models(sorted)
 def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(args):
+    if len(args) != 1 or named.keys() - {"key", "reverse"} or not can_copy_by_items(args):
         return NotImplemented
     pairs = list(iterate_pairs(site, control, args[0]))
     order, shape = sorted_order(site, control, pairs, args[0], named)

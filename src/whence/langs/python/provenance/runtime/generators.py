@@ -81,7 +81,7 @@ class _Delegate:
         return yield_value(self._activation, *self._where, yielded)
 
 
-class _Begun:
+class _ExistingIterator:
     """An iterator that already exists: `yield from` must not ask for it again."""
 
     __slots__ = ("_iterator",)
@@ -103,7 +103,7 @@ def delegate(activation: Activation, site: int, control: Control, source: Pair) 
     iterator = iterator_of(site, control, source)
     kind = type(iterator[0])
     if has_special_method(kind, "send") or type(class_attribute(kind, "__next__")) is FunctionType:
-        return _Begun(iterator[0])  # code of the program, which notes its own tags
+        return _ExistingIterator(iterator[0])  # code of the program, which notes its own tags
     return _Delegate(activation, step_iterator(site, control, iterator, source), site, control)
 
 

@@ -31,7 +31,7 @@ from whence.langs.python.provenance.runtime.type_inspection import class_attribu
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, MaybeTag, Pair, Tag
 
 _ANY = object()
-_MAKES = type.__dict__["__call__"]
+_TYPE_CALL = type.__dict__["__call__"]
 
 
 def prepare_instance(
@@ -43,7 +43,7 @@ def prepare_instance(
     made: MaybeTag = Tag((NEW, site, control, None, tag))
     prepared = PreparedCall(called, arguments, keywords, _finish, made)
     operation = Operation(site, control, (*arguments, *keywords.values(), *count_operands(stars)))
-    if class_attribute(type(kind), "__call__") is _MAKES:
+    if class_attribute(type(kind), "__call__") is _TYPE_CALL:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _class_function(kind, name)

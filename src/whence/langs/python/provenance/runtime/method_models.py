@@ -9,7 +9,7 @@ from typing import Any
 
 from whence.langs.python.provenance.runtime import item_access, tagged_operations
 from whence.langs.python.provenance.runtime.builtin_models import (
-    copies_unseen,
+    can_copy_by_items,
     dict_entries,
     sorted_order,
 )
@@ -313,7 +313,7 @@ def _setdefault(
 
 @models_method(dict, "update")
 def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) > 1 or type(owner[0]) is not dict or not copies_unseen(args):
+    if len(args) > 1 or type(owner[0]) is not dict or not can_copy_by_items(args):
         return NotImplemented
     for key, value in dict_entries(site, control, args, named):
         item_access.set_item(site, control, value, owner, key)
@@ -343,7 +343,7 @@ def _clear_dict(
 def _copy_dict(
     site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
 ) -> object:
-    if args or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
+    if args or named or type(owner[0]) is not dict or not can_copy_by_items((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
     return make_dict(

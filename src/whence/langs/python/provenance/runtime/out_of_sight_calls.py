@@ -45,14 +45,14 @@ Finish = Callable[["PreparedCall", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
 _METHODS = IdentitySet(BuiltinFunctionType, MethodType)
-_WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
+_WORLD_MODULES = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
 """Modules in C whose functions change the outside world or global settings, which others read."""
-_FORGETFUL = frozenset({
+_STATELESS_MODULES = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
 })  # fmt: skip
 """Modules in Python whose functions keep nothing that another of them could return."""
-_ASKING = frozenset({"dataclasses", "typing"})
+_ANNOTATION_MODULES = frozenset({"dataclasses", "typing"})
 """Those that may evaluate annotations: the annotated object keeps the result."""
 _COUNT = "how many arguments"
 
@@ -152,11 +152,13 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     """Whether other functions of its module may later return what this call received."""
     if type(function) is FunctionType:
         module = function.__module__
-        return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
+        return module not in _STATELESS_MODULES or (
+            module in _ANNOTATION_MODULES and bool(operation.callbacks)
+        )
     if type(function) is MethodType:
         # A class remembers its virtual subclasses: `Shape.register(Square)`.
         return getattr(function.__func__, "__module__", "") == "abc"
-    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
+    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD_MODULES
 
 
 @with_native

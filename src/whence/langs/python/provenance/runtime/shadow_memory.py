@@ -264,10 +264,10 @@ class Candidates:
         hits = list({id(tag): tag for tag in tags}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or issubclass(type(value), SHARED_TYPES)
-        telling = not shared and not (type(value) is tuple and not value)
-        if len(hits) == 1 and (telling or selects):
+        is_identifying = not shared and not (type(value) is tuple and not value)
+        if len(hits) == 1 and (is_identifying or selects):
             return Tag((SEL, self.site, self.control, hits[0], made))
-        choices = tuple(hits) if telling or selects else (*hits, made)
+        choices = tuple(hits) if is_identifying or selects else (*hits, made)
         return Tag((AMBIG, self.site, self.control, choices, made))
 
 
