@@ -211,7 +211,7 @@ def test_calls_that_nobody_judged_are_never_blamed_for_what_is_below_them(
     tree = inside(recording, "gathered")
     found = diagnosed(tree, "yields 3", "deep(x=1)")
     assert found.status is Status.UNDETERMINED
-    assert "not looked at inside another call" in found.reason
+    assert "not searched inside another call" in found.reason
     assert tree.call(tree.position(found.candidates[0])).function.qualname == "deep"
 
 

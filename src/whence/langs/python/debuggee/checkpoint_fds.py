@@ -1,8 +1,8 @@
 """The file descriptors that the program has open at a checkpoint.
 
 A fork shares open files and their offsets with its parent. So the content of files that the program
-writes is copied when the checkpoint is made (`capture`), and a fork that goes on opens files of its
-own (`restore`).
+writes is copied when the checkpoint is made (`capture`), and a fork that continues the program
+opens its own files (`restore`).
 
 Invariant: a file is restored as it was at the checkpoint, or not at all.
 """
@@ -23,7 +23,7 @@ MOST_WRITTEN = 16 * 2**20
 """No checkpoint is made where more bytes would have to be copied."""
 _CHUNK = 2**20
 _WAITS = 100
-# A program may put something else in their place.
+# Bound here, because a program may replace them.
 _open, _open_number, _close, _dup2, _fstat, _lseek = (
     open, os.open, os.close, os.dup2, os.fstat, os.lseek
 )  # fmt: skip
@@ -161,7 +161,7 @@ def _copy(source: str, target: str, size: int) -> None:
 
 
 def restore(files: Collection[OpenFile], before: str, sandbox: str) -> None:
-    """In a fork that goes on: open all files anew, below the folder of its own files.
+    """In a fork that continues the program: open all files again, below its own folder.
 
     `before` is the folder in which they were. Raises `OSError` if a file cannot be restored.
     """
@@ -189,7 +189,7 @@ def restore(files: Collection[OpenFile], before: str, sandbox: str) -> None:
 
 
 def _reopen(file: OpenFile) -> None:
-    """Open a file that is only read, unless somebody has written to it since."""
+    """Open a file that is only read, unless it was written to since the checkpoint."""
     opened = _open_number(f"{_NUMBERS}/{file.number}", file.flags & _LASTING | os.O_CLOEXEC)
     status = _fstat(opened)
     if (status.st_size, status.st_mtime_ns) != (file.size, file.modified):

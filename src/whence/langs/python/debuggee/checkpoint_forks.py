@@ -84,7 +84,7 @@ class CheckpointForks:
     def _sleep(self, orders: int, files: Sequence[OpenFile], length: int) -> None:
         """Fork a worker for each order; only workers return.
 
-        After a failure the program does not go on. Then there is no recording, and whence starts
+        After a failure the program is not continued. Then there is no recording, and whence starts
         from an earlier checkpoint.
         """
         try:
@@ -93,7 +93,7 @@ class CheckpointForks:
                 process = _recorder.fork_worker()
                 if process == 0:
                     _close(orders)
-                    self._go_on(order, files, length)
+                    self._continue(order, files, length)
                     return
                 self._report({"worker": process, "order": order.number})
         except BaseException:
@@ -110,7 +110,7 @@ class CheckpointForks:
             text += piece
         return _read_order(_loads(text), "checkpoint order")
 
-    def _go_on(self, order: CheckpointOrder, files: Sequence[OpenFile], length: int) -> None:
+    def _continue(self, order: CheckpointOrder, files: Sequence[OpenFile], length: int) -> None:
         """In a worker: take over files and recording, and start on the task."""
         before, after = self._journal.moved(order.folder)
         restore(files, before, after)
@@ -136,9 +136,9 @@ class CheckpointForks:
         try:
             files = capture(place, self._journal.sandbox, self._own)
         except CannotCheckpoint as why:
-            return self._without(str(why))
+            return self._report_obstacle(str(why))
         except OSError as problem:
-            return self._without(str(problem))
+            return self._report_obstacle(str(problem))
         calls, length = self._calls(), self._length()
         loop = _running_loop()
         source, target = _pipe()
@@ -156,7 +156,7 @@ class CheckpointForks:
         _close(target)
         self._recording.own_processes()
         if made < 0:
-            return self._without("no process can be made")
+            return self._report_obstacle("no process can be made")
         answer = self._answer()
         if answer < 0:
             return _NEVER
@@ -180,7 +180,7 @@ class CheckpointForks:
         self._spacing = float(answer)
         return self._spacing
 
-    def _without(self, why: str) -> float:
+    def _report_obstacle(self, why: str) -> float:
         """Report why there is no checkpoint here; there may be one later."""
         if why != self._reported:
             self._reported = why

@@ -41,15 +41,15 @@ class LineWatch:
         sys.settrace(self._called)
 
     def stop(self) -> list[int] | None:
-        """What was seen; None if the program took the tracing for itself, or the call did not
-        come."""
+        """The lines that ran; None if the program set its own trace function, or if the call was
+        not made."""
         ours = sys.gettrace() == self._called
         sys.settrace(None)
         threading.settrace(None)
         return sorted(self._lines) if ours and self._started >= self._target.count else None
 
     def finish(self) -> None:
-        """Write what was seen, if anything is known."""
+        """Write the lines that ran, if they are known."""
         lines = self.stop()
         if lines is not None:
             with _open(self._output, "w", encoding="utf-8") as file:

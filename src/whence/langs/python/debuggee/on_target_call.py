@@ -51,7 +51,7 @@ def await_call(
 
 
 def _debugger_opener(order: StepDebugger, folder: str) -> Callable[[], object]:
-    """A function that opens a step debugger. It imports only then what that needs."""
+    """A function that opens a step debugger. It imports the debugger only when it is called."""
 
     def arrive() -> object:
         from whence.langs.python.record.journal import _interposition
@@ -95,7 +95,7 @@ class _Trial:
         frame = sys._getframe(1)
         trial = self._left.pop(0)
         if TargetCall.of(frame.f_code) != trial.call:
-            os._exit(0)  # another call is in its place
+            os._exit(0)  # another call was made instead
         self._begun.append(self._here())
         text = trial.expression
         problem, value = "", None
@@ -104,11 +104,11 @@ class _Trial:
         except BaseException as error:
             problem = f"{text} raises {type(error).__name__}: {error}"
         if isinstance(value, BaseException):
-            problem = "an exception is raised, and not given back"
+            problem = "an exception is raised, not returned"
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             problem = "it is not the call of a function"
         elif not _can_return_any_value(frame.f_code):
-            problem = "its code ends in no other way than by an exception"
+            problem = "its code has no return, it only ends by an exception"
         before = _interposition.inside(True)
         try:
             with open(self._report, "w", encoding="utf-8") as file:

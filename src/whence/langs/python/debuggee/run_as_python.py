@@ -1,8 +1,8 @@
 """Runs a program in this process as `python` itself would run it.
 
 Owns everything between "recording is ready" and "the interpreter shuts down": arguments, the
-import path, a fresh `__main__`, and how an exception that nothing caught is told. Knows nothing of
-recording: it is given what to call before the program starts and after it has ended.
+import path, a fresh `__main__`, and the report of an uncaught exception. Knows nothing of
+recording: its caller passes functions to call before the program starts and after it has ended.
 
 Invariant: what the program prints, and the status it exits with, are those of `python`.
 """
@@ -34,18 +34,18 @@ START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 """The file that starts a debuggee process."""
 
 Finished = Callable[[int, object], None]
-"""Told how the program ended, and with which exit status or exception; so is, in a child that was
-forked off and ends like the program, what it inherited."""
+"""Receives how the program ended, and with which exit status or exception. A forked child that ends
+like the program calls the function that it inherited."""
 
 Compiled = Callable[[bytes | str, str], CodeType]
-"""Makes code of the text of a module and its file name."""
+"""Compiles the text of a module, given its file name."""
 
 # The `__main__` that was there before: its namespace is still that of whence's own start.
 _displaced: list[ModuleType | None] = []
 
 
 class TargetKind(Enum):
-    """The three ways in which `python` is told what to run, and a function by itself."""
+    """The three kinds of program that `python` runs, and a single function."""
 
     SCRIPT = "script"
     MODULE = "-m"
@@ -64,7 +64,7 @@ class Target:
 
     @classmethod
     def from_words(cls, words: Sequence[str]) -> Target:
-        """The program that is named by what follows `python` on the command line."""
+        """The program that the words after `python` on the command line name."""
         for kind in (TargetKind.MODULE, TargetKind.CODE, TargetKind.CALL):
             if words[0] == kind.value:
                 return cls(kind, words[1], tuple(words[2:]))
@@ -72,7 +72,7 @@ class Target:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What follows `python` on the command line."""
+        """The words after `python` on the command line."""
         option = () if self.kind is TargetKind.SCRIPT else (self.kind.value,)
         return (*option, self.name, *self.arguments)
 
@@ -101,12 +101,11 @@ def launch(
     """Run the program and leave the process as it does: by `SystemExit` or `KeyboardInterrupt`.
 
     `start` is called right before the program's first line. `finished` is called after its last
-    one: the threads that it left are waited for, and the functions that it registered for the end
-    are run, by the interpreter itself.
+    one, when the interpreter has joined its threads and run its `atexit` functions.
     """
     outcome = _Outcome(finished)
-    # The first to be registered is the last to be run.
-    atexit.register(outcome.tell)
+    # The first function to be registered is the last to run.
+    atexit.register(outcome.report)
     run = _prepare(target, compiled)
     start()
     try:
@@ -116,10 +115,10 @@ def launch(
         raise SystemExit(exit_.code) from None
     except KeyboardInterrupt as interrupt:
         outcome.raised(interrupt)
-        _tell_uncaught(interrupt)
+        _report_uncaught(interrupt)
     except BaseException as exception:
         outcome.raised(exception)
-        _tell_uncaught(exception)
+        _report_uncaught(exception)
         raise SystemExit(1) from None
     else:
         raise SystemExit(0)
@@ -138,20 +137,20 @@ class _Outcome:
         self._how = BY_EXIT
         if issubclass(type(status), int):  # such as pytest's, which are members of an enum
             status = int.__int__(status)  # type: ignore[arg-type]
-        # Any other object would be kept alive here: its class is all that is kept of it.
-        known = status is None or type(status) in (int, str)
-        self._value = status if known else type(status)
+        # Any other object would be kept alive here, so only its class is kept.
+        is_plain = status is None or type(status) in (int, str)
+        self._value = status if is_plain else type(status)
 
     def raised(self, exception: BaseException) -> None:
-        # Kept alive by `sys.last_value` too, as long as this is.
+        # `sys.last_value` keeps it alive as long.
         self._how, self._value = BY_EXCEPTION, exception
 
-    def tell(self) -> None:
+    def report(self) -> None:
         value, self._value = self._value, None
         self._finished(self._how, value)
 
 
-# --- what is there to run ------------------------------------------------------------------------
+# --- whether there is something to run -----------------------------------------------------------
 
 
 def _check_script(script: str) -> None:
@@ -172,31 +171,26 @@ def _check_script(script: str) -> None:
 
 
 def _check_module(name: str) -> None:
-    # Only the outermost package: to look further would import it, unrecorded.
+    # Only the outermost package: looking for a submodule would import the package, unrecorded.
     package = name.partition(".")[0]
     places = [os.getcwd(), *sys.path[1:]]
-    if package in sys.builtin_module_names or not package.isidentifier():
-        found = package.isidentifier()
-    else:
-        found = any(
-            finder is not None
-            for finder in (
-                importlib.machinery.FrozenImporter.find_spec(package),
-                importlib.machinery.PathFinder.find_spec(package, places),
-            )
-        )
-    if not found and package not in sys.modules:
+    exists = package.isidentifier() and (
+        package in sys.builtin_module_names
+        or importlib.machinery.FrozenImporter.find_spec(package) is not None
+        or importlib.machinery.PathFinder.find_spec(package, places) is not None
+    )
+    if not exists and package not in sys.modules:
         raise WhenceError(
             f"no module named {package}: it is neither in the current folder nor installed for "
             f"{sys.executable}"
         )
 
 
-# --- as the interpreter prepares it --------------------------------------------------------------
+# --- preparing, as the interpreter does ----------------------------------------------------------
 
 
 def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
-    """Make `sys` and `__main__` what they are when `python` starts this; what runs it then."""
+    """Make `sys` and `__main__` as they are when `python` starts this; returns what runs it."""
     sys.orig_argv[:] = [*_interpreter_argv(), *target.words]
     main = _fresh_main()
     if target.kind is TargetKind.CODE:
@@ -287,10 +281,10 @@ def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
 
 
 def _at_bottom(function: Callable[..., object], *arguments: object) -> None:
-    """Call it as the interpreter itself would: what whence has on the stack does not show.
+    """Call a function as the interpreter itself would: whence's own frames do not show.
 
-    Neither to those who walk the stack, nor in how deep a recursion may go. Without the recorder in
-    C both do show.
+    They are invisible to code that walks the stack, and do not reduce how deep a recursion may go.
+    Without the recorder in C both are visible.
     """
     try:
         recorder: Any = importlib.import_module("whence.langs.python.record._recorder")
@@ -332,13 +326,13 @@ def _call(target: Target) -> None:
 
 def _module_and_path(name: str) -> tuple[str, str]:
     module, _, path = name.partition(":")
-    if not all(each.isidentifier() for each in (*module.split("."), *path.split("."))):
+    if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         raise UsageError(f"{name}: a function is named as package.module:function")
     return module, path
 
 
 def literals(words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments that words stand for, each a Python literal, `name=literal` by name."""
+    """The arguments in words: each is a Python literal, or `name=literal`."""
     from ast import literal_eval
 
     positional: list[Any] = []
@@ -360,11 +354,11 @@ def literals(words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     return positional, named
 
 
-# --- how an exception that nothing caught is told ------------------------------------------------
+# --- uncaught exceptions -------------------------------------------------------------------------
 
 
-def _tell_uncaught(exception: BaseException) -> None:
-    """What the interpreter does with an exception that reaches the top, by the program's hook."""
+def _report_uncaught(exception: BaseException) -> None:
+    """Report an uncaught exception as the interpreter does, with the program's hook."""
     traceback = _without_whence(exception.__traceback__)
     exception.__traceback__ = traceback
     sys.last_type, sys.last_value, sys.last_traceback = type(exception), exception, traceback
@@ -372,7 +366,7 @@ def _tell_uncaught(exception: BaseException) -> None:
         sys.last_exc = exception
     hook = getattr(sys, "excepthook", None)
     if hook is None:
-        _say("sys.excepthook is missing\n")
+        _write_error("sys.excepthook is missing\n")
         sys.__excepthook__(type(exception), exception, traceback)
         return
     try:
@@ -381,10 +375,10 @@ def _tell_uncaught(exception: BaseException) -> None:
         raise
     except BaseException as second:
         second.__context__ = None
-        _say("Error in sys.excepthook:\n")
+        _write_error("Error in sys.excepthook:\n")
         shown = _without_whence(second.__traceback__)
         sys.__excepthook__(type(second), second.with_traceback(shown), shown)
-        _say("\nOriginal exception was:\n")
+        _write_error("\nOriginal exception was:\n")
         sys.__excepthook__(type(exception), exception, traceback)
 
 
@@ -394,12 +388,13 @@ def _without_whence(traceback: TracebackType | None) -> TracebackType | None:
     entry = traceback
     while entry is not None and entry.tb_next is not None:
         if entry.tb_next.tb_frame.f_code.co_filename == printed_text.FILE_NAME:
-            entry.tb_next = entry.tb_next.tb_next  # a write that failed: there the recorder listens
+            # A write failed, and the recorder in Python wraps the stream.
+            entry.tb_next = entry.tb_next.tb_next
         entry = entry.tb_next
     return traceback
 
 
-def _say(text: str) -> None:
+def _write_error(text: str) -> None:
     with contextlib.suppress(Exception):
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -408,7 +403,8 @@ def _say(text: str) -> None:
 def _die_of_interrupt() -> NoReturn:
     """Let the interpreter end as it does after an interrupt: by the signal, once it is shut down.
 
-    It does so when the exception reaches the top. It has been told already, so not once more.
+    It does so when the exception reaches the top. The exception is already reported, so the hook
+    is silenced.
     """
     program_hook = sys.excepthook
 

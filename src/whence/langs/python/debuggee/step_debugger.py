@@ -4,7 +4,7 @@ It is pdb, or what the user's PYTHONBREAKPOINT names, called from the frame as `
 call it. While the debugger runs, its standard streams are the terminal, and the journal does not
 see what it does. Leaving it ends the re-run.
 
-A debugger that is no `bdb.Bdb` is called once, and then the re-run ends.
+A debugger that is not a `bdb.Bdb` is called once, and then the re-run ends.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Stepping:
 
     def arrive(self, frame: FrameType) -> tuple[Callable[[], object], Callable[[], object]]:
         """The target frame begins: the function that it calls first, and one to call after that."""
-        talking = self._talking()
-        talking.__enter__()
+        at_terminal = self._at_terminal()
+        at_terminal.__enter__()
         if TargetCall.of(frame.f_code) != self._order.call:
-            os._exit(0)  # another call is in its place
+            os._exit(0)  # another call was made instead
         with open(self._arrived, "w", encoding="ascii"):
             pass
         self._watch(frame)
@@ -63,7 +63,7 @@ class Stepping:
             debugger = getattr(tracing, "__self__", None)
             if self._order.at_end and isinstance(debugger, bdb.Bdb):
                 debugger.set_return(frame)
-            talking.__exit__(None, None, None)
+            at_terminal.__exit__(None, None, None)
 
         return find_debugger(self._order.name, self._output) or self._pdb(frame), opened
 
@@ -72,9 +72,9 @@ class Stepping:
         original = bdb.Bdb.trace_dispatch
 
         def trace_dispatch(debugger: bdb.Bdb, frame: FrameType, event: str, argument: Any) -> Any:
-            if event == "call" and frame is begun:  # which is entered already
+            if event == "call" and frame is begun:  # the debugger has entered it already
                 return debugger.trace_dispatch
-            with self._talking():
+            with self._at_terminal():
                 try:
                     dispatch = original(debugger, frame, event, argument)
                 except bdb.BdbQuit:
@@ -86,10 +86,10 @@ class Stepping:
         bdb.Bdb.trace_dispatch = trace_dispatch  # type: ignore[method-assign,assignment]
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
+    def _at_terminal(self) -> Iterator[None]:
         before = sys.stdin, sys.stdout, sys.stderr
         was_inside = _interposition.inside(True)
-        _interposition.all_inside(True)  # some talk from a thread of their own
+        _interposition.all_inside(True)  # some debuggers print from a thread of their own
         sys.stdin, sys.stdout, sys.stderr = self._input, self._output, self._output
         try:
             yield
@@ -119,7 +119,8 @@ def find_debugger(name: str, output: TextIO) -> Callable[[], object] | None:
     except Exception as problem:
         why = f"{type(problem).__name__}: {problem}"
         print(
-            f"{BREAKPOINT} names {name}, which is not to be had ({why}); this is pdb.", file=output
+            f"{BREAKPOINT} names {name}, which cannot be imported ({why}); this is pdb.",
+            file=output,
         )
         return None
     return debugger

@@ -41,7 +41,8 @@ def reader(kind: type[T]) -> Callable[[object, str], T]:
 def _reader(kind: object) -> Reader:
     arguments = get_args(kind)
     if NoneType in arguments:
-        return _optional(_reader(next(part for part in arguments if part is not NoneType)))
+        inner = _reader(next(part for part in arguments if part is not NoneType))
+        return lambda data, path: None if data is None else inner(data, path)
     if get_origin(kind) is tuple:
         if arguments[1:] == (...,):
             return _sequence(_reader(arguments[0]))
@@ -76,10 +77,6 @@ def _object(kind: type) -> Reader:
         )
 
     return read
-
-
-def _optional(inner: Reader) -> Reader:
-    return lambda data, path: None if data is None else inner(data, path)
 
 
 def _sequence(item: Reader) -> Reader:

@@ -4,7 +4,7 @@ The program gets our terminal, our streams and the signals that we receive. Its 
 to where ours does. Input that is no terminal is copied for later re-runs: a file before the program
 starts, a pipe while it is forwarded.
 
-Invariant: whatever the program does to the terminal or to itself, this process goes on.
+Invariant: whatever the program does to the terminal or to itself, this process continues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from whence.langs.python.recordings import beside
 from whence.user_folders import open_private_file
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
-"""Ends the debuggee, which keeps what it recorded. Hardly a program has a use for this signal."""
+"""Ends the debuggee, which keeps what it recorded. Hardly any program uses this signal."""
 FULL = getattr(signal, "SIGRTMAX", signal.SIGXFSZ + 1) - 1
 """The same, for a program that uses too much memory."""
 _FORWARDED = [
@@ -102,7 +102,7 @@ def _stop_signals(run: FirstRun) -> Iterator[StopSignal]:
 
 
 def keep_environment(recording: Path) -> None:
-    """Keep the environment of this process beside a recording, for nobody else to read."""
+    """Store the environment of this process beside a recording, readable only by its owner."""
     path = beside(recording, "environment.json")
     descriptor = open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -110,7 +110,7 @@ def keep_environment(recording: Path) -> None:
 
 
 def kept_environment(recording: Path) -> dict[str, str] | None:
-    """The environment that is kept beside a recording, if one is."""
+    """The environment that is stored beside a recording, if there is one."""
     path = beside(recording, "environment.json")
     try:
         variables = json.loads(path.read_text(encoding="utf-8"))
@@ -193,7 +193,7 @@ def forward_signals(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
 
 
 def _at_terminal() -> bool:
-    """Whether we are who a terminal's keys interrupt."""
+    """Whether this process is in the foreground of a terminal, so that its keys interrupt it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR)
     except OSError:
@@ -284,7 +284,7 @@ class _InputCopy:
                 self._remove()
 
     def close(self) -> None:
-        """Nothing more is copied."""
+        """End the copy."""
         with self._lock:
             self._close()
 

@@ -2,14 +2,15 @@
 
 - L1: those that the part's tags lead to, by data and by control: assignments that a test left out
   are among them (`PHI`).
-- L2: also calls that could have written to an object that was read, and did not: from which it
-  could be reached, and whose code writes to such places at all; and what those in the slice
-  decided by that, as whether something is appended to a list of their own, or to which of several.
-- L3: also those whose code does not: any call from which the object could be reached. What a call
-  outside does cannot reach the part. Of letters of a text, all that the text was made of.
+- L2: also calls that could have written to an object that was read, and did not: those that could
+  reach the object and whose code writes to such places. And what decides the changes of calls in
+  the slice: whether they append to a list, and to which of several.
+- L3: also calls that could reach the object and whose code does not write to such places. What
+  a call outside L3 does cannot influence the part. For characters of a string, L3 includes all
+  that the string was made of.
 
-An exception reaches further: of a call inside `try` or `with`, one that was not raised may be why
-something else was done. `catchable` are these calls.
+An exception can influence more: if a call inside `try` or `with` raised none, that may be why
+other code ran. `calls_below_handlers` returns these calls.
 
 Reachability is over-estimated: an object that once held another counts as holding it ever since.
 """
@@ -17,6 +18,7 @@ Reachability is over-estimated: an object that once held another counts as holdi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -71,7 +73,7 @@ def influencing_calls(criterion: Criterion, width: int) -> frozenset[Activation]
     for place in criterion.places:
         collected.start(place.tag, place.shape)
         written = place.written if _stays(place.key) else 0
-        collected.read.add((written, place.seen, place.thing, place.key))
+        collected.read.add((written, place.read, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
     collected.read.update((0, criterion.time, _REMADE, name) for name in _REMAKING)
     if width > 2:
@@ -98,7 +100,7 @@ def _before(tag: Tag) -> Iterator[MaybeTag]:
         activation = tag.run.activation
         if activation is None:
             return
-        # Whoever has a generator or coroutine may have what it gave.
+        # Code that has a generator or coroutine may have received its values.
         yield from (activation.result, activation.failure)
         yield from (tag for _, tag in activation.yielded)
 
@@ -114,9 +116,9 @@ class _Slice:
         self._visited: set[int] = set()
         self._looked_at: set[Interval] = set()
         self._entered: set[Activation] = set()
-        self._aimed: set[Activation] = set()
-        """Calls of which all that they aimed at was followed."""
-        self._found_aims: dict[Activation, list[tuple[int, MaybeTag]]] = {}
+        self._with_all_targets: set[Activation] = set()
+        """Calls of which everything that chose the objects they changed was followed."""
+        self._change_targets = cache(_change_targets)
         self._heap = _Heap() if width > 1 else None
 
     def start(self, *tags: MaybeTag) -> None:
@@ -154,14 +156,16 @@ class _Slice:
                 source, key = tag.source, tag.key
                 is_stored = source is not None and source.kind == STORE
                 written = source.time if source is not None and is_stored and _stays(key) else 0
-                self.read.add((written, tag.time, tag.address, _hashable(key)))
+                self.read.add((
+                    written, tag.time, tag.address, key if type(key) in SCALARS else None
+                ))  # fmt: skip
             elif kind == BOUND and tag.name:
                 self.read.add((0, self._until, _METHOD, tag.name))
             elif kind == WHOLE:
                 self.read.add((0, tag.time, tag.address, None))
 
     def _add_decisions(self) -> None:
-        """What a call in the slice made, or was given back, it could have changed and did not."""
+        """Follow the decisions of calls in the slice: they could have changed other objects."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
             for time, test in activation.decisions():
@@ -172,7 +176,7 @@ class _Slice:
                     self._pending += _chosen(call)
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
-        """A call from which an object could be reached that was not to change in these spans."""
+        """Add a call that could reach an object which had to stay unchanged in these spans."""
         end = activation.end if activation.end >= 0 else _FOREVER
         met = [span for span in spans if activation.start <= span[1] and end >= span[0]]
         if not met:
@@ -182,31 +186,27 @@ class _Slice:
             self.calls.add(activation)
             self._pending.append(activation.control)
             self._pending += activation.arguments
-        if activation in self._aimed:
+        if activation in self._with_all_targets:
             return
         if any(since <= activation.start and end <= until for since, until in met):
-            self._aimed.add(activation)  # whatever else was not to change, nothing is added
+            self._with_all_targets.add(activation)  # other spans add nothing
+        # Which objects it changed; all its tests are in the slice already.
         self._pending += (
-            aim
-            for time, aim in self._aims(activation)
+            target
+            for time, target in self._change_targets(activation)
             if any(since <= time <= until for since, until in met)
         )
 
-    def _aims(self, activation: Activation) -> list[tuple[int, MaybeTag]]:
-        """Which objects a call changed, each with the time: all its tests are in the slice."""
-        if activation not in self._found_aims:
-            decisions = activation.decisions()
-            aims: list[tuple[int, MaybeTag]] = [
-                decision for decision in decisions if decision[1].kind != CTL
-            ]
-            self._found_aims[activation] = aims
-        return self._found_aims[activation]
+
+def _change_targets(activation: Activation) -> list[tuple[int, Tag]]:
+    """The tags of the objects that a call chose to change, each with the time."""
+    return [decision for decision in activation.decisions() if decision[1].kind != CTL]
 
 
 def _chosen(activation: Activation) -> Iterator[MaybeTag]:
-    """What chose the objects that a call was given: it might have changed others instead."""
+    """The tags that chose the objects a call received: it might have changed others instead."""
     operands: Iterable[Pair] = zip(activation.values, activation.arguments, strict=False)
-    if activation.operation is not None:  # it was given what that was given
+    if activation.operation is not None:  # it received what the operation received
         operands = activation.operation.operands
     for value, tag in operands:
         if type(value) not in _UNCHANGING:
@@ -216,8 +216,8 @@ def _chosen(activation: Activation) -> Iterator[MaybeTag]:
 def _choice(tag: MaybeTag) -> MaybeTag:
     """What chose an object among others; None if it is the only one that it could have been.
 
-    What an attribute is was chosen with the object that has it: whoever could have set it to
-    another one had that one.
+    An attribute was chosen with the object that has it: code that could have set it to another
+    object had that object.
     """
     while tag is not None:
         kind, control = tag.kind, tag.control
@@ -231,7 +231,7 @@ def _choice(tag: MaybeTag) -> MaybeTag:
 
 
 def _spans_by_place(intervals: set[Interval], width: int) -> dict[_Place, list[Span]]:
-    """For each place the spans in which it was not to change, those that overlap as one."""
+    """For each place the spans in which it had to stay unchanged; overlapping ones are merged."""
     spans_by_place: dict[_Place, list[Span]] = {}
     for since, until, thing, key in intervals:
         matters = width == 2 or issubclass(type(thing), tuple)
@@ -248,12 +248,8 @@ def _spans_by_place(intervals: set[Interval], width: int) -> dict[_Place, list[S
 
 
 def _stays(key: object) -> bool:
-    """Whether a place is the same whatever happens to others: not in a list or an iterator."""
+    """Whether changes of other places cannot move a place: not so in a list or an iterator."""
     return key is not None and type(key) is not int
-
-
-def _hashable(key: object) -> object:
-    return key if type(key) in SCALARS else None
 
 
 class _Heap:
@@ -263,13 +259,13 @@ class _Heap:
         self._holders: dict[int, set[int]] = {}
         for holder, value in zip(RUN.holder_addresses, RUN.held_addresses, strict=True):
             self._holders.setdefault(value, set()).add(holder)
-        self._given: dict[int, list[Activation]] = {}
+        self._received_by: dict[int, list[Activation]] = {}
         for activation in RUN.activations[1:]:
             for address in {id(value) for value in _reached_by(activation)}:
-                self._given.setdefault(address, []).append(activation)
+                self._received_by.setdefault(address, []).append(activation)
             caller = activation.parent
             if caller is not None and caller.function is not None:
-                self._given.setdefault(id(activation.value), []).append(caller)
+                self._received_by.setdefault(id(activation.value), []).append(caller)
         self._calls_by_place: dict[_Place, list[Activation]] = {}
 
     def reaching(self, thing: Any, key: Any, width: int) -> list[Activation]:
@@ -287,13 +283,13 @@ class _Heap:
         return self._calls_by_place[place]
 
     def _reaching(self, thing: int) -> set[Activation]:
-        """The calls that were given an object, or something that held it."""
+        """The calls that received an object, or something that held it."""
         visited = {thing}
         pending = [thing]
         calls: set[Activation] = set()
         while pending:
             address = pending.pop()
-            calls.update(self._given.get(address, ()))
+            calls.update(self._received_by.get(address, ()))
             for holder in self._holders.get(address, ()):
                 if holder not in visited:
                     visited.add(holder)

@@ -49,7 +49,8 @@ class Place:
     """The address of the object."""
     key: object
     written: int
-    seen: int
+    read: int
+    """When the mark was resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,9 @@ def _part(value: Any, kind: str, key: Any) -> object:
     try:
         if kind == "attribute":
             return object.__getattribute__(value, key)
-        if issubclass(type(value), dict):
-            return dict.__getitem__(value, key)
-        if issubclass(type(value), list):
-            return list.__getitem__(value, key)
-        if issubclass(type(value), tuple):
-            return tuple.__getitem__(value, key)
+        for container in (dict, list, tuple):
+            if issubclass(type(value), container):
+                return container.__getitem__(value, key)
     except (AttributeError, KeyError, IndexError, TypeError):
         pass
     raise NoSuchPart(f"there is no {key!r} in a {type(value).__name__}")

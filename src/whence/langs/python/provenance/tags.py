@@ -7,7 +7,7 @@ the fields of its kind, and its *needs*: the tags of everything that influenced 
 |---|---|---|
 | CONST, OP | | a value begins here |
 | LOST | | code out of sight changed it |
-| BOUND | `name` | a method of a value, whose tag is the only need; "" if nobody can replace it |
+| BOUND | `name` | a method of a value, whose tag is the only need; "" if it cannot be replaced |
 | TEXT | `text` | an OP that gave a text, as `text_pieces.Text` |
 | NEW | `run` | a new object; of a generator or coroutine its `GeneratorRun`, else None |
 | INPUT | `name` | an argument of the shadowed call |
@@ -92,7 +92,7 @@ class PythonTag(tuple[Any, ...]):
 
     @property
     def address(self) -> Any:
-        """Of the object that was read; of a variable, what stands for where it is kept."""
+        """Of the object that was read; for a variable, a tuple that identifies its place."""
         return self[4 if self[0] == WHOLE else 5]
 
 

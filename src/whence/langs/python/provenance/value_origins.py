@@ -3,8 +3,8 @@
 Follows copies of the marked value back to the tag that made it ([M] section 5: down into the call
 that bound it, up into the caller that passed it). If several values are identical, all are
 candidates; if code out of sight changed the value, the origin is unknown. The operands of the
-expression are followed one step further: whoever marks a word of a string wants to know about the
-value in it.
+expression are followed one step further: a user who marks a word of a string wants to know about
+the value in it.
 """
 
 from __future__ import annotations

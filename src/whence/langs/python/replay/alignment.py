@@ -73,12 +73,12 @@ def first_difference(recorded: ColumnTree, again: ColumnTree, last: int) -> Dive
         call = int(ids[at])
         if divergence and call == divergence.call:
             return divergence
-        if _has_other_inputs(recorded, again, call):
+        if contradiction(*_in_both(recorded, again, call)) is not None:
             break
         inside = inside[(inside > at) & (inside < end[at])]
     if call < 0:
         return divergence
-    return Divergence(call, described(recorded, call), _otherwise(recorded, again, call))
+    return Divergence(call, described(recorded, call), _described_again(recorded, again, call))
 
 
 def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.NDArray[np.bool_]:
@@ -95,17 +95,16 @@ def _other_equations(recorded: ColumnTree, again: ColumnTree, last: int) -> npt.
     return different
 
 
-def _has_other_inputs(recorded: ColumnTree, again: ColumnTree, call: int) -> bool:
-    ours, theirs = (tree.call(tree.position(call)) for tree in (recorded, again))
-    return contradiction(ours, theirs) is not None
+def _in_both(recorded: ColumnTree, again: ColumnTree, call: int) -> tuple[Call, Call]:
+    return recorded.call(recorded.position(call)), again.call(again.position(call))
 
 
-def _otherwise(recorded: ColumnTree, again: ColumnTree, call: int) -> str:
+def _described_again(recorded: ColumnTree, again: ColumnTree, call: int) -> str:
     """A call of the second run in short, with the difference if that does not show."""
     now = described(again, call)
     if now != described(recorded, call):
         return now
-    ours, theirs = (tree.call(tree.position(call)) for tree in (recorded, again))
+    ours, theirs = _in_both(recorded, again, call)
     how = contradiction(ours, theirs) or other_outcome(ours, theirs) or other_effects(ours, theirs)
     return f"{now}; {how or 'it differs in what is not shown'}"
 
@@ -158,20 +157,16 @@ def _by_number(tree: ColumnTree, last: int) -> _ByNumber:
 def numbered(*runs: Sequence[Function]) -> list[Int32s]:
     """Numbers for the functions of each run: equal for functions of equal name and location.
 
-    The last entry stands for no function. Two functions on one line cannot be told apart.
+    The last entry stands for no function. Two functions of one name on one line get one number.
     """
     numbers: dict[tuple[str, Location | None], int] = {}
     return [
         np.array(
-            [*(numbers.setdefault(_key(function), len(numbers)) for function in functions), -1],
+            [*(numbers.setdefault((f.short(), f.location), len(numbers)) for f in functions), -1],
             dtype=np.int32,
         )
         for functions in runs
     ]
-
-
-def _key(function: Function) -> tuple[str, Location | None]:
-    return function.short(), function.location
 
 
 def _describe(tree: ColumnTree, calls: _ByNumber, call: int) -> str:

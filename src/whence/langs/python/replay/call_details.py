@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.langs.python.debuggee.order import ExecutedLines, TargetCall, Task
+from whence.langs.python.debuggee.order import ExecutedLines, Task
 from whence.langs.python.replay.alignment import contradiction
 from whence.langs.python.replay.call_target import target_at, target_in_run
 from whence.langs.python.replay.full_replay import FullReplay
@@ -64,23 +64,21 @@ class CallDetails:
             return again
 
     def _lines_of(self, node: int) -> frozenset[int]:
-        if self.partial.is_harmless:
-            target = target_at(*self.partial.windows.locate(node))
-            with self.partial.run(node, 1, lambda to: _lines_task(target, to)) as (_, folder):
-                return _lines_in(folder)
-        target = target_in_run(self.tree, node)
-        with self.full.run(node, lambda to: _lines_task(target, to)) as (_, folder):
-            return _lines_in(folder)
+        is_partial = self.partial.is_harmless
+        target = (
+            target_at(*self.partial.windows.locate(node))
+            if is_partial
+            else target_in_run(self.tree, node)
+        )
 
+        def task(folder: Path) -> Task:
+            return Task(lines=ExecutedLines(target, str(folder / _LINES)))
 
-def _lines_task(target: TargetCall, folder: Path) -> Task:
-    return Task(lines=ExecutedLines(target, str(folder / _LINES)))
-
-
-def _lines_in(folder: Path) -> frozenset[int]:
-    try:
-        return frozenset(json.loads((folder / _LINES).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise CannotReplay(
-            "which lines ran is not known: the program ended differently, or traces itself"
-        ) from None
+        run = self.partial.run(node, 1, task) if is_partial else self.full.run(node, task)
+        with run as (_, folder):
+            try:
+                return frozenset(json.loads((folder / _LINES).read_text(encoding="utf-8")))
+            except FileNotFoundError:
+                raise CannotReplay(
+                    "which lines ran is not known: the program ended differently, or traces itself"
+                ) from None

@@ -47,5 +47,5 @@ def _calls_before(tree: ColumnTree, node: int, position: int) -> int:
 def _code(tree: ColumnTree, position: int) -> CodeEntry:
     source = tree.sources[int(tree.source_of[position])]
     if function_at(tree, position).location is None or not isinstance(source, TraceSource):
-        raise CannotReplay("where its code is was not recorded")
+        raise CannotReplay("the location of its code was not recorded")
     return source.code(int(tree.details[position]))

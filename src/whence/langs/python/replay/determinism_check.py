@@ -20,14 +20,10 @@ from whence.langs.python.replay.alignment import (
 from whence.langs.python.replay.divergence_causes import likely_cause
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
-    Conditions,
     RerunOutcome,
-    calls_allowed,
     header_of,
-    run_again,
-    time_allowed,
+    rerun,
 )
-from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.trace_format import STOPPED
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.trace_source import TraceSource
@@ -47,36 +43,28 @@ class DeterminismReport:
     unknown: str = ""
     """A sentence about what was not recorded; empty if the run was recorded to its end."""
     ended: bool = True
-    """Whether the recording knows how the run ended, or was told to stop."""
+    """Whether the recording has the end of the run, or was stopped by a limit."""
 
 
 def check(recording: Path, tree: ColumnTree, time_limit: float = TIME_LIMIT) -> DeterminismReport:
     """Run the program of a recording again and compare all its calls; may raise `CannotReplay`."""
-    header = header_of(tree)
-    conditions = Conditions.of(recording, header)
-    with ScratchFolder() as folder:
-        limit = time_allowed(recording, tree, time_limit)
-        output, played = run_again(
-            conditions, Path(folder), Task(), limit, call_limit=_call_limit(tree, conditions)
-        )
+    with rerun(recording, tree, lambda _: Task(), time_limit=time_limit) as (output, outcome, _):
         again = open_trace(output)
-        divergence = _divergence(tree, again, played)
+        divergence = _divergence(tree, again, outcome)
         cause = ""
         if divergence is not None:
             callers = [callers_of(run, divergence.call) for run in (tree, again)]
-            cause = likely_cause(tree, header, played, f"{divergence} {callers}")
+            cause = likely_cause(tree, header_of(tree), outcome, f"{divergence} {callers}")
         count = calls_of(tree) if divergence is None else max(0, divergence.call - 1)
         return DeterminismReport(
-            count, int(played.report.get("played", 0)), divergence, cause,
+            count, int(outcome.report.get("played", 0)), divergence, cause,
             unknown=_unknown(tree), ended=_ending(tree) is not None,
         )  # fmt: skip
 
 
-def _call_limit(tree: ColumnTree, conditions: Conditions) -> int | None:
-    return calls_allowed(tree) if conditions.journal is not None else None
-
-
-def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -> Divergence | None:
+def _divergence(
+    recorded: ColumnTree, again: ColumnTree, outcome: RerunOutcome
+) -> Divergence | None:
     last = calls_of(recorded)
     difference = first_difference(recorded, again, last)
     if difference is not None:
@@ -84,10 +72,9 @@ def _divergence(recorded: ColumnTree, again: ColumnTree, played: RerunOutcome) -
     if _ending(recorded) in (None, STOPPED):
         return None
     if calls_of(again) > last:
-        here = described(again, last + 1)
-        return Divergence(last + 1, "no such call", here)
-    if played.problem:
-        return Divergence(last, "went on", played.problem)
+        return Divergence(last + 1, "no such call", described(again, last + 1))
+    if outcome.problem:
+        return Divergence(last, "went on", outcome.problem)
     then, now = (_describe_end(run) for run in (recorded, again))
     return None if then == now else Divergence(last, then, now)
 

@@ -39,8 +39,8 @@ def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, ho
     if not has_journal:
         others = "" if header.repeatable.get("identity") else ", or sets walked in another order"
         sentences.append(
-            f"It may depend on time, chance, files that changed, threads{others}; recorded with "
-            "--journal, the most of these are kept."
+            f"It may depend on time, chance, files that changed, threads{others}; a recording "
+            "made with --journal keeps most of these."
         )
     elif not sentences:
         sentences.append(

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,29 +21,19 @@ import numpy as np
 
 from whence.langs.python.debuggee.order import Task
 from whence.langs.python.replay.frozen_check import FrozenDifference, first_frozen_difference
-from whence.langs.python.replay.rerun_process import (
-    TIME_LIMIT,
-    Conditions,
-    RerunOutcome,
-    calls_allowed,
-    header_of,
-    run_again,
-    time_allowed,
-)
-from whence.langs.python.replay.scratch_folder import ScratchFolder
+from whence.langs.python.replay.rerun_process import rerun, trace_of
 from whence.langs.python.trace.trace_reader import open_trace
-from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.column_tree import ColumnTree
 
 WORTH = 1_000
-"""Calls that made fewer calls are not frozen unasked."""
+"""Calls that made fewer calls are frozen only on request."""
 MOST_CALLS = 200
 """The most calls considered at once, those that made the most calls."""
 MOST_RUNS = 8
 """The most re-runs to record effects."""
-_ORDER, _NOTES, _FROZEN, _SAID = "freezing.json", "notes.txt", "frozen.txt", "said.txt"
-_NOT_REACHED = "the program, run again, did not come to it as it had"
+_ORDER, _NOTES, _FROZEN, _REPORTS = "freezing.json", "notes.txt", "frozen.txt", "said.txt"
+_NOT_REACHED = "the re-run did not reach it as the recorded run did"
 _COUNT_ONLY: Mapping[str, Any] = {"depth": None, "max_calls": None, "filter": None}
 
 
@@ -100,30 +89,30 @@ class FrozenCalls:
         wanted = {at: calls for at, calls in wanted.items() if not self._is_stepped(at)}
         largest = sorted(wanted, key=lambda ordinal: -wanted[ordinal])[:MOST_CALLS]
         for ordinal in set(wanted).difference(largest):
-            self.refused[ordinal] = f"only the {MOST_CALLS} that made the most calls are looked at"
-        noted = self._noted({ordinal: wanted[ordinal] for ordinal in largest}) if largest else {}
-        if noted:
-            self._check(noted)
+            self.refused[ordinal] = f"only the {MOST_CALLS} that made the most calls are considered"
+        effects = self._record_effects({at: wanted[at] for at in largest}) if largest else {}
+        if effects:
+            self._check(effects)
 
     def _is_stepped(self, ordinal: int) -> bool:
         if not _code(self.tree, ordinal).is_stepped:
             return False
-        self.refused[ordinal] = "it is a generator or coroutine, which others go on with"
+        self.refused[ordinal] = "it is a generator or coroutine, which others resume"
         return True
 
-    def _noted(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
+    def _record_effects(self, wanted: Mapping[int, int]) -> dict[int, Effects]:
         """The effects of those calls whose effects can be applied."""
         noted: dict[int, Effects] = {}
         left = dict(wanted)
         for _ in range(MOST_RUNS):
-            over = self._note(left, noted)
+            over = self._record_in_one_run(left, noted)
             left = {at: calls for at, calls in left.items() if at > over}
             if not left:
                 break
         self.refused |= dict.fromkeys(left, "too many objects end in calls before it")
         return noted
 
-    def _note(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
+    def _record_in_one_run(self, wanted: Mapping[int, int], noted: dict[int, Effects]) -> int:
         """Record effects in one run; the last call that this run could handle."""
 
         def task(folder: Path) -> Task:
@@ -132,12 +121,13 @@ class FrozenCalls:
             note = {"do": "note", "calls": calls, "to": str(folder / _NOTES)}
             return Task(window=(calls[-1][0], 1), freezing=_ordered(folder, note))
 
-        with self._run(task, _COUNT_ONLY) as (_, played, folder):
+        run = rerun(self.recording, self.tree, task, options=_COUNT_ONLY)
+        with run as (_, outcome, folder):
             notes = _lines(folder / _NOTES)
         note: dict[str, Any]
         for ordinal in sorted(wanted):
             line = notes.get(ordinal, "")
-            note = json.loads(line) if line else {"refused": played.problem or _NOT_REACHED}
+            note = json.loads(line) if line else {"refused": outcome.problem or _NOT_REACHED}
             if "refused" not in note:
                 noted[ordinal] = Effects(note["calls"], note["seconds"], line)
                 continue
@@ -155,43 +145,33 @@ class FrozenCalls:
         self.frozen = {}
         while noted:
             began = time.monotonic()
-            with self._run(partial(_freezing_task, effects=noted), {}) as (output, played, folder):
+            task = partial(_freezing_task, effects=noted)
+            with rerun(self.recording, self.tree, task) as (output, outcome, folder):
                 self.seconds = time.monotonic() - began
-                reports = {at: json.loads(line) for at, line in _lines(folder / _SAID).items()}
+                reports = {at: json.loads(line) for at, line in _lines(folder / _REPORTS).items()}
                 failed = {at: report["not"] for at, report in reports.items() if "not" in report}
                 failed |= {at: _NOT_REACHED for at in noted if at not in reports}
                 calls = {at: effects.calls for at, effects in noted.items() if at not in failed}
-                how = first_frozen_difference(self.tree, open_trace(output), calls, played)
-            if how is None and not failed:
+                difference = first_frozen_difference(self.tree, open_trace(output), calls, outcome)
+            if difference is None and not failed:
                 self.frozen = noted
                 return
             # What comes after the first difference is its consequence.
-            suspects = {at: why for at, why in failed.items() if how is None or at < how.ordinal}
-            if how is not None and not suspects:
-                suspects = _guilty(noted, how)
+            suspects = {
+                at: why
+                for at, why in failed.items()
+                if difference is None or at < difference.ordinal
+            }
+            if difference is not None and not suspects:
+                suspects = _suspects(noted, difference)
             self.refused |= suspects
             noted = {at: effects for at, effects in noted.items() if at not in suspects}
 
     def plain_seconds(self) -> float:
         """How long such a run takes with nothing frozen."""
         began = time.monotonic()
-        with self._run(lambda _: Task(), {}):
+        with rerun(self.recording, self.tree, lambda _: Task()):
             return time.monotonic() - began
-
-    @contextmanager
-    def _run(
-        self, task: Callable[[Path], Task], options: Mapping[str, Any]
-    ) -> Iterator[tuple[Path, RerunOutcome, Path]]:
-        """A re-run; what it recorded, how it went, and its folder."""
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        conditions = replace(conditions, options={**conditions.options, **options})
-        limit = time_allowed(self.recording, self.tree, TIME_LIMIT)
-        with ScratchFolder() as name:
-            folder = Path(name)
-            output, played = run_again(
-                conditions, folder, task(folder), limit, call_limit=calls_allowed(self.tree)
-            )
-            yield output, played, folder
 
 
 def outermost(calls: Mapping[int, int]) -> dict[int, int]:
@@ -205,19 +185,18 @@ def outermost(calls: Mapping[int, int]) -> dict[int, int]:
     return outer
 
 
-def _guilty(noted: Mapping[int, Effects], how: FrozenDifference) -> dict[int, str]:
+def _suspects(noted: Mapping[int, Effects], difference: FrozenDifference) -> dict[int, str]:
     """The frozen calls that are suspected to cause a difference: the later half of those before it.
 
     If leaving them out does not help, more follow.
     """
-    before = sorted(at for at in noted if at <= how.ordinal) or sorted(noted)
-    return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {how}")
+    before = sorted(at for at in noted if at <= difference.ordinal) or sorted(noted)
+    return dict.fromkeys(before[len(before) // 2 :], f"with it frozen, {difference}")
 
 
 def _code(tree: ColumnTree, ordinal: int) -> CodeEntry:
     """The code of a call."""
-    source = tree.sources[0]
-    assert isinstance(source, TraceSource)
+    source = trace_of(tree)
     return source.code(int(np.searchsorted(source.ordinals(), ordinal)))
 
 
@@ -230,7 +209,7 @@ def _ordered(folder: Path, request: Mapping[str, Any]) -> str:
 def _played(folder: Path, effects: Mapping[int, Effects]) -> str:
     lines = folder / _FROZEN
     lines.write_text("".join(f"{at}\t{call.line}" for at, call in effects.items()), "utf-8")
-    return _ordered(folder, {"do": "play", "from": str(lines), "to": str(folder / _SAID)})
+    return _ordered(folder, {"do": "play", "from": str(lines), "to": str(folder / _REPORTS)})
 
 
 def _freezing_task(folder: Path, effects: Mapping[int, Effects]) -> Task:

@@ -22,8 +22,7 @@ from whence.langs.python.replay.alignment import (
     other_effects,
     other_outcome,
 )
-from whence.langs.python.replay.rerun_process import RerunOutcome
-from whence.langs.python.trace.trace_source import TraceSource
+from whence.langs.python.replay.rerun_process import RerunOutcome, trace_of
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree, all_ids
 from whence.tree.readable_call import function_at
@@ -47,17 +46,17 @@ def first_frozen_difference(
     recorded: ColumnTree, again: ColumnTree, frozen: Mapping[int, int], outcome: RerunOutcome
 ) -> FrozenDifference | None:
     """The first difference, or None; `frozen` has how many calls each frozen call made."""
-    ours, theirs = _ordinals(recorded), _ordinals(again)
+    # The ordinal of each call, by its number; the run itself comes first.
+    ours, theirs = (trace_of(tree).ordinals() for tree in (recorded, again))
     inside = np.zeros(len(ours), dtype=bool)
     for ordinal, calls in frozen.items():
         inside |= (ours > ordinal) & (ours <= ordinal + calls)
     expected = ours[~inside]
     pairs = _CallPairs(recorded, again, ours, theirs, np.intersect1d(expected, theirs))
-    differences = [
-        _missing(np.setdiff1d(expected, theirs), outcome),
-        pairs.other_callers(),
-        None if recorded.columns.implicit.any() else _added(np.setdiff1d(theirs, ours)),
-    ]
+    why_missing = f"is missing: {outcome.problem or 'it was not made'}"
+    differences = [_first(np.setdiff1d(expected, theirs), why_missing), pairs.other_callers()]
+    if not recorded.columns.implicit.any():
+        differences.append(_first(np.setdiff1d(theirs, ours), "was not made before"))
     first = min(
         (difference for difference in differences if difference is not None),
         key=lambda difference: difference.ordinal,
@@ -66,19 +65,10 @@ def first_frozen_difference(
     return first or pairs.other_values(frozen)
 
 
-def _missing(ordinals: Int64s, outcome: RerunOutcome) -> FrozenDifference | None:
+def _first(ordinals: Int64s, how: str) -> FrozenDifference | None:
     if not len(ordinals):
         return None
-    why = outcome.problem or "it was not made"
-    return FrozenDifference(int(ordinals[0]), f"call {ordinals[0]:,} of the run is missing: {why}")
-
-
-def _added(ordinals: Int64s) -> FrozenDifference | None:
-    if not len(ordinals):
-        return None
-    return FrozenDifference(
-        int(ordinals[0]), f"call {ordinals[0]:,} of the run was not made before"
-    )
+    return FrozenDifference(int(ordinals[0]), f"call {ordinals[0]:,} of the run {how}")
 
 
 def _differs(ordinal: int, how: str) -> FrozenDifference:
@@ -198,15 +188,4 @@ def _count_in_function(tree: ColumnTree) -> Int64s:
 
 
 def _tables(tree: ColumnTree) -> tuple[Sequence[object], ...]:
-    return _source(tree).tables.entries()
-
-
-def _source(tree: ColumnTree) -> TraceSource:
-    source = tree.sources[0]
-    assert isinstance(source, TraceSource)
-    return source
-
-
-def _ordinals(tree: ColumnTree) -> Int64s:
-    """The ordinal of each call, by its number; the run itself comes first."""
-    return _source(tree).ordinals()
+    return trace_of(tree).tables.entries()

@@ -17,14 +17,11 @@ from whence.langs.python.replay.divergence_causes import likely_cause
 from whence.langs.python.replay.partial_replay import PartialReplay
 from whence.langs.python.replay.rerun_process import (
     TIME_LIMIT,
-    Conditions,
     ReplayDiverged,
     RerunOutcome,
     header_of,
-    run_again,
-    time_allowed,
+    rerun,
 )
-from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.tree.column_tree import ColumnTree
 
@@ -46,11 +43,8 @@ class FullReplay:
         The run can write only in that folder; `task` is given the folder.
         """
         self.partial.check_allowed()
-        conditions = Conditions.of(self.recording, header_of(self.tree))
-        with ScratchFolder() as name:
-            folder = Path(name)
-            limit = time_allowed(self.recording, self.tree, self.time_limit)
-            output, outcome = run_again(conditions, folder, task(folder), limit)
+        run = rerun(self.recording, self.tree, task, time_limit=self.time_limit, limits_calls=False)
+        with run as (output, outcome, folder):
             tree = open_trace(output)
             divergence = first_divergence(self.tree, tree, node)
             if divergence is not None:

@@ -5,19 +5,19 @@ When a search has to look into such a call, a partial replay records it, down to
 stay within a budget (Naish's and Mercury's *implicit subtree*). The result is believed only if as
 many calls are below it as were counted.
 
-Only recordings with a journal are run again unasked: nothing else is without effect.
+Only recordings with a journal are run again without permission: other re-runs have effects.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from whence.errors import CannotExpand, WhenceError
 from whence.langs.python.replay.partial_replay import TOP, PartialReplay
 from whence.langs.python.replay.recorded_windows import RecordedWindow
-from whence.langs.python.replay.rerun_process import divergence_message, journal_beside
+from whence.langs.python.replay.rerun_process import divergence_message, journal_beside, trace_of
 from whence.langs.python.trace.trace_source import TraceSource, skipped_by
 from whence.ports import Columns, Int32s, Int64s
 from whence.tree.build import subtree_sums
@@ -61,9 +61,7 @@ class Materializer:
             raise CannotExpand(
                 divergence_message(f"{counted_again:,} calls were made instead of {counted:,}")
             )
-        source = window.tree.sources[0]
-        assert isinstance(source, TraceSource)
-        source.expand_with(Materializer(self.replay, window))
+        trace_of(window.tree).expand_with(Materializer(self.replay, window))
         below = _cut(window, node, self.replay.windows.first_id)
         if detail >= 0:
             return below
@@ -105,12 +103,9 @@ def _with_old_equations(
 
 def _in_place_of(ours: ColumnTree, position: int, top: int, materialized: ColumnTree) -> ColumnTree:
     """The same calls below the stand-in for some of them, which is never asked about."""
-    stands = function_at(ours, position)
-    columns, details, ids = (
-        materialized.columns,
-        materialized.details.copy(),
-        all_ids(materialized).copy(),
-    )
+    stand_in = function_at(ours, position)
+    columns = materialized.columns
+    details, ids = materialized.details.copy(), all_ids(materialized).copy()
     function, rule = columns.function.copy(), columns.rule.copy()
     equation, own, outcome = columns.equation.copy(), columns.own.copy(), columns.outcome.copy()
     function[0], rule[0] = len(materialized.functions), len(materialized.rules)
@@ -128,7 +123,7 @@ def _in_place_of(ours: ColumnTree, position: int, top: int, materialized: Column
             outcome=outcome,
             weight=subtree_sums(own, columns.end),
         ),
-        functions=[*materialized.functions, stands],
+        functions=[*materialized.functions, stand_in],
         rules=[*materialized.rules, ours.rules[int(ours.columns.rule[position])]],
         details=details,
         ids=ids,
@@ -141,26 +136,14 @@ def _cut(window: RecordedWindow, top: int, first_id: int) -> ColumnTree:
     area = slice(TOP, int(old.end[TOP]))
     parent = old.parent[area] - TOP
     parent[0] = -1
-    columns = Columns(
+    columns = replace(
+        Columns(**{column.name: getattr(old, column.name)[area] for column in fields(old)}),
         parent=parent,
         end=old.end[area] - TOP,
-        function=old.function[area],
-        rule=old.rule[area],
         depth=old.depth[area] - old.depth[TOP],
-        outcome=old.outcome[area],
-        own=old.own[area],
-        weight=old.weight[area],
-        equation=old.equation[area],
-        effort=old.effort[area],
-        implicit=old.implicit[area],
     )
-    below = replace(
-        tree,
-        columns=columns,
-        details=tree.details[area],
-        source_of=tree.source_of[area],
-        ids=None,
-    )
+    details, source_of = tree.details[area], tree.source_of[area]
+    below = replace(tree, columns=columns, details=details, source_of=source_of, ids=None)
     below = collapse(below, columns.depth == _complete_levels(tree, area))
     return replace(below, ids=_ids(window, below.details, below.columns.parent, top, first_id))
 

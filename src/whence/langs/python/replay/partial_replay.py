@@ -160,8 +160,8 @@ class PartialReplay:
             for node, number in zip_longest(nodes, replaced):
                 if number is None or not self._has_same_inputs(node, tree, number):
                     raise CannotReplay(
-                        f"with the other values call {node} is not made as it was, so what it "
-                        "should give then is not known"
+                        f"with the other values call {node} is not made with the same inputs, "
+                        "so what it should return is not known"
                     )
             return tree
 

@@ -1,8 +1,8 @@
 """Finds a call in the recordings of one run: the first one, and the windows of partial replays.
 
-A call is known by its *ordinal*, its number among all calls of the run, recorded or only counted.
-Ordinals agree in every run that does not diverge. A call that a window brought to light gets an id
-made of its ordinal, so that it has the same id in every session.
+A call is identified by its *ordinal*, its number among all calls of the run, recorded or only
+counted. Ordinals agree in every run that does not diverge. A call that only a window recorded gets
+an id made of its ordinal, so that it has the same id in every session.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from whence.langs.python.replay.rerun_process import CannotReplay
-from whence.langs.python.trace.trace_source import TraceSource
+from whence.langs.python.replay.rerun_process import CannotReplay, trace_of
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree
 
@@ -33,9 +32,7 @@ class RecordedWindow:
     @cached_property
     def ordinals(self) -> Int64s:
         """The ordinal of each recorded call, by its number in this recording."""
-        source = self.tree.sources[0]
-        assert isinstance(source, TraceSource)
-        return source.ordinals() + self.before
+        return trace_of(self.tree).ordinals() + self.before
 
     def position(self, ordinal: int) -> int | None:
         """The position of a call, or None if it is not recorded here."""
@@ -83,7 +80,6 @@ class RecordedWindows:
         """A new window, recorded for a call."""
         window = RecordedWindow(tree, self.ordinal(node) - 1, node)
         gc.collect()  # frees unused windows: a window and its tree refer to each other
-        self._windows = [reference for reference in self._windows if reference() is not None] + [
-            ref(window)
-        ]
+        alive = [reference for reference in self._windows if reference() is not None]
+        self._windows = [*alive, ref(window)]
         return window

@@ -1,9 +1,9 @@
 """Runs a recorded program again in a process, under the recorded conditions.
 
 It has the same interpreter, command, folder, environment, standard input and hash seed; its output
-is discarded. With a journal it learns from the world what it learned then, and changes nothing
-(`record/journal`). Without one it changes files and the world as it did then: the user has to allow
-that, so nothing here happens unasked.
+is discarded. With a journal it receives the recorded answers of the outside world, and changes
+nothing (`record/journal`). Without one it has all the effects that it had then, so the user has to
+allow it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from whence.langs.python.record.repeatable import HASH_SEED, OWN
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import ForeignRecording, require_own
 from whence.langs.python.recordings import beside
+from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
@@ -146,11 +147,8 @@ def journal_beside(recording: Path, header: TraceHeader) -> Path | None:
             heading = json.loads(file.readline(_LONGEST_HEADING))
     except (OSError, ValueError):
         return None
-    return (
-        journal
-        if isinstance(heading, dict) and header.run and heading.get("run") == header.run
-        else None
-    )
+    is_ours = isinstance(heading, dict) and header.run and heading.get("run") == header.run
+    return journal if is_ours else None
 
 
 def run_again(
@@ -174,6 +172,30 @@ def run_again(
     if not output.exists() or not output.stat().st_size:
         raise CannotReplay("the program was started again, but wrote no recording")
     return output, RerunOutcome(report_in(folder), in_time)
+
+
+@contextlib.contextmanager
+def rerun(
+    recording: Path,
+    tree: ColumnTree,
+    task: Callable[[Path], Task],
+    *,
+    time_limit: float = TIME_LIMIT,
+    options: Mapping[str, Any] | None = None,
+    limits_calls: bool = True,
+) -> Iterator[tuple[Path, RerunOutcome, Path]]:
+    """Run the program from its start, in a folder of its own that `task` receives.
+
+    Yields its recording, how the run went, and the folder. `options` replace recorded options.
+    """
+    conditions = Conditions.of(recording, header_of(tree))
+    conditions = replace(conditions, options={**conditions.options, **(options or {})})
+    limit = time_allowed(recording, tree, time_limit)
+    call_limit = calls_allowed(tree) if limits_calls and conditions.journal is not None else None
+    with ScratchFolder() as name:
+        folder = Path(name)
+        run = run_again(conditions, folder, task(folder), limit, call_limit=call_limit)
+        yield *run, folder
 
 
 def order_again(conditions: Conditions, folder: Path) -> Order:
@@ -311,6 +333,13 @@ def header_of(tree: ColumnTree) -> TraceHeader:
     if not isinstance(source, TraceSource) or len(tree.sources) != 1:
         raise CannotReplay("a program with recorded child processes is not run again yet")
     return source.file.header
+
+
+def trace_of(tree: ColumnTree) -> TraceSource:
+    """The trace file of a recording of one process."""
+    source = tree.sources[0]
+    assert isinstance(source, TraceSource)
+    return source
 
 
 def calls_allowed(tree: ColumnTree) -> int | None:

@@ -39,8 +39,6 @@ from whence.tree.column_tree import ColumnTree
 LOADING = 10.0
 """Seconds that the program's modules may take to be loaded."""
 CALLING = 5.0
-
-
 _TOO_DEEP = QualifiedName("builtins", "RecursionError")
 
 
@@ -54,7 +52,7 @@ def lines_of_call(tree: ColumnTree, node: int) -> frozenset[int]:
     try:
         source, number = place_of(tree, position)
         if number < 1:
-            raise CannotTell("it is no call of the program's own code")
+            raise CannotTell("it is not a call of user code")
         _check(source, source.code(number))
         ours = equation_at(tree, position)
         if ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:

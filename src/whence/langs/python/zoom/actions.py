@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from whence.langs.python.source.liveness import NONE, Names, certainly_bound
 from whence.langs.python.source.scopes import DEFINITIONS, names_read, names_written
@@ -47,11 +48,11 @@ class Actions:
 
     def __init__(self, whole: Segment, log: StepLog, body: FunctionBody):
         self._log, self._body = log, body
-        self._named: dict[tuple[int, ...], Names] = {}
+        self._names_written = cache(names_written)
         self.parents: Mapping[int, Segment] = {
             id(child): segment for segment in _all_below(whole) for child in segment.children
         }
-        self.in_time = list(self._of(whole))
+        self.in_time = list(self._actions_of(whole))
 
     def above(self, segment: Segment) -> Iterator[Segment]:
         """The segments around one, the nearest first."""
@@ -78,10 +79,7 @@ class Actions:
 
     def named(self, action: Action) -> Names:
         """The names that an action may have bound."""
-        key = tuple(map(id, action.pieces))
-        if key not in self._named:
-            self._named[key] = names_written(action.pieces)
-        return self._named[key]
+        return self._names_written(action.pieces)
 
     def changed(self, action: Action) -> Names:
         """The variables whose values differ before and after an action."""
@@ -91,27 +89,27 @@ class Actions:
             return NONE
         names = {name for name in after if before.get(name) != after[name]}
         names |= before.keys() - after.keys()
-        return frozenset(names) - self._of_next_round(action)
+        return frozenset(names) - self._bound_for_next_round(action)
 
-    def _of_next_round(self, action: Action) -> Names:
+    def _bound_for_next_round(self, action: Action) -> Names:
         """The loop variables of the next round, which may be bound when the state is logged."""
         kind, number = self._log.events[action.end][:2]
         if kind != "round" or action.is_own:
             return NONE
         return names_written([getattr(self._body.statements[number].node, "target", ast.Pass())])
 
-    def _of(self, whole: Segment) -> Iterator[Action]:
+    def _actions_of(self, whole: Segment) -> Iterator[Action]:
         pending: list[Segment | Action] = [whole]
         while pending:
             entry = pending.pop()
             if isinstance(entry, Action):
                 yield entry
             elif entry.children:
-                pending += reversed(list(self._with_own(entry)))
+                pending += reversed(list(self._children_and_own_actions(entry)))
             elif entry.number >= 0:
                 yield Action(entry, entry.first, entry.end, self._pieces(entry))
 
-    def _with_own(self, segment: Segment) -> Iterator[Segment | Action]:
+    def _children_and_own_actions(self, segment: Segment) -> Iterator[Segment | Action]:
         """The children of a segment and what it did before, between and after them."""
         last = segment.first
         for child in segment.children:

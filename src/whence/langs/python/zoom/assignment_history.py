@@ -40,7 +40,7 @@ class AssignmentHistory:
 
     def __init__(self, log: StepLog, actions: Actions):
         self._log, self._actions = log, actions
-        self._seen = KnownParts(log)
+        self._parts = KnownParts(log)
 
     def assignments(self, part: VariablePart, event: int) -> Iterator[Assignment]:
         """The action that set a part before an event, then the one that set what it copied, …"""
@@ -62,11 +62,11 @@ class AssignmentHistory:
             return True
         before, after = self._states(action)
         stored = any(into is not None and lies_in(part, into) for into in self._stored(action))
-        return stored or self._seen.differs(before, after, part)
+        return stored or self._parts.differs(before, after, part)
 
     def _stored(self, action: Action) -> Iterator[VariablePart | None]:
         """The parts that an assignment stores into."""
-        key = self._seen.key(self._log.states[action.first])
+        key = self._parts.key(self._log.states[action.first])
         for piece in action.pieces:
             targets: list[ast.expr] = []
             if isinstance(piece, ast.Assign):
@@ -81,15 +81,15 @@ class AssignmentHistory:
         """The part that an action copied when it set another, if it did."""
         before, after = self._states(action)
         put = self._put(action, part)
-        source = None if put is None else put.source(self._seen.key(before))
-        if source is None or self._seen.text(after, part) is None:
+        source = None if put is None else put.source(self._parts.key(before))
+        if source is None or self._parts.text(after, part) is None:
             return None
-        return source if self._seen.text(before, source) == self._seen.text(after, part) else None
+        return source if self._parts.text(before, source) == self._parts.text(after, part) else None
 
     def stored_expression(self, action: Action, part: VariablePart) -> ast.expr | None:
         """The expression whose value an action stored in a part."""
         put = self._put(action, part)
-        key = self._seen.key(self._log.states[action.first])
+        key = self._parts.key(self._log.states[action.first])
         return None if put is None else put.opened(key).expression
 
     def adds_to(self, action: Action, part: VariablePart) -> bool:
@@ -101,7 +101,7 @@ class AssignmentHistory:
 
     def _put(self, action: Action, part: VariablePart) -> ExpressionPart | None:
         before = self._log.states[action.first]
-        key = self._seen.key(before)
+        key = self._parts.key(before)
         node = self._actions.node(action.segment)
         if action.is_own and isinstance(node, ast.For):
             return item_of(node.target, node.iter, self._round_after(action), part, key)
@@ -124,8 +124,10 @@ class AssignmentHistory:
     def source(self, action: Action, put: ExpressionPart) -> VariablePart | None:
         """The part of a variable that a part of an expression's value copies."""
         state = self._log.states[action.first]
-        origin = put.source(self._seen.key(state))
-        return origin if origin is not None and self._seen.text(state, origin) is not None else None
+        origin = put.source(self._parts.key(state))
+        return (
+            origin if origin is not None and self._parts.text(state, origin) is not None else None
+        )
 
     def _round_after(self, action: Action) -> int:
         rounds = (

@@ -13,14 +13,12 @@ from functools import cached_property
 
 from whence.langs.python.source.code_locations import first_line as first_line_of
 from whence.langs.python.source.code_locations import functions
-from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
+from whence.langs.python.source.scopes import COMPREHENSIONS, DEFINITIONS, FunctionNode
 
 MODULE = "<module>"
 TEXTS: tuple[type, ...] = (ast.JoinedStr, *filter(None, [getattr(ast, "TemplateStr", None)]))
 """`f"…"`, and from 3.14 on `t"…"`."""
-_UNSEEN = (
-    *DEFINITIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS,
-)  # fmt: skip
+LOGGED_AS_A_WHOLE = (*DEFINITIONS, *COMPREHENSIONS, *TEXTS)
 """Expressions of which only the final value is logged."""
 
 
@@ -59,18 +57,19 @@ class FunctionBody:
             number = len(self.statements)
             self.statements.append(NumberedStatement(number, node, parent, name))
             for expression in expressions_of(node):
-                self._number_parts(expression)
+                self.expressions += logged_parts(expression)
             for inner, statements in blocks_of(node):
                 self._number(statements, number, inner)
-
-    def _number_parts(self, expression: ast.expr) -> None:
-        for part in logged_parts(expression):
-            self.expressions.append(part)
 
     @property
     def is_module(self) -> bool:
         """Whether it is the body of a module, whose variables are global."""
         return isinstance(self.owner, ast.Module)
+
+    def nodes(self, first: int, last: int) -> list[ast.stmt]:
+        """The consecutive statements of one block from number `first` to number `last`."""
+        inside, parent = self.statements[first : last + 1], self.statements[first].parent
+        return [statement.node for statement in inside if statement.parent == parent]
 
     def source(self, node: ast.expr | ast.stmt) -> str:
         """The text of an expression or statement."""
@@ -177,7 +176,7 @@ def logged_parts(expression: ast.expr) -> Iterator[ast.expr]:
 
 
 def _inner(node: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(node, _UNSEEN):
+    if isinstance(node, LOGGED_AS_A_WHOLE):
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         # The bound method says nothing to a reader.
@@ -234,4 +233,4 @@ def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionN
         for node in ast.walk(tree)
     ):
         raise CannotZoom("the body of a class is not gone into")
-    raise CannotZoom(f"the text of {qualname} was not found where it was")
+    raise CannotZoom(f"the text of {qualname} is no longer where it was")

@@ -15,10 +15,14 @@ import copy
 from types import CodeType
 from typing import Any
 
+from whence.langs.python.source.leading_statements import (
+    docstring_and_futures,
+    without_declarations,
+)
 from whence.langs.python.source.quiet_compile import compile_quietly, parse_quietly
 from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.zoom.function_body import (
-    TEXTS,
+    LOGGED_AS_A_WHOLE,
     FunctionBody,
     find_function,
     is_logged,
@@ -43,7 +47,7 @@ def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -
     body = FunctionBody(owner, "")
     instrumenter = _Instrumenter(body)
     if isinstance(owner, ast.Module):
-        first = _docstring_and_futures(owner.body)
+        first = docstring_and_futures(owner.body)
         owner.body = [*owner.body[:first], *_watch_ending(instrumenter.block(owner.body[first:]))]
         owner.body.insert(first, ast.Expr(_call(ENTER)))
     else:
@@ -56,10 +60,9 @@ def _make_dual(
 ) -> None:
     """Gives the function both bodies. The docstring and declarations stand before them."""
     documented = 1 if ast.get_docstring(owner, clean=False) is not None else 0
-    declared: list[ast.stmt] = []
-    usual = _without_declarations(original.body[documented:], declared) or [ast.Pass()]
-    logged = _without_declarations(instrumenter.block(owner.body[documented:]), [])
-    choice = ast.If(_call(ENTER), _watch_ending(logged), usual)
+    usual, declared = without_declarations(original.body[documented:])
+    logged, _ = without_declarations(instrumenter.block(owner.body[documented:]))
+    choice = ast.If(_call(ENTER), _watch_ending(logged), usual or [ast.Pass()])
     ast.copy_location(choice, owner.body[0])
     owner.body = [*owner.body[:documented], *declared, choice]
 
@@ -72,52 +75,6 @@ def _watch_ending(body: list[ast.stmt]) -> list[ast.stmt]:
     for part in ast.walk(raised):
         ast.copy_location(part, body[-1])
     return [ast.copy_location(whole, body[0])]
-
-
-class _Declarations(ast.NodeTransformer):
-    """Moves `global` and `nonlocal` out of a body, since they must precede every use."""
-
-    def __init__(self, found: list[ast.stmt]):
-        self._found = found
-
-    def visit_Global(self, node: ast.Global) -> ast.stmt:
-        self._found.append(node)
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
-        self._found.append(node)
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return node
-
-
-def _without_declarations(block: list[ast.stmt], declarations: list[ast.stmt]) -> list[ast.stmt]:
-    transformer = _Declarations(declarations)
-    return [transformer.visit(statement) for statement in block]
-
-
-def _docstring_and_futures(body: list[ast.stmt]) -> int:
-    """The number of statements that must stay at the beginning of a module."""
-    count = 0
-    for index, statement in enumerate(body):
-        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        if (index == 0 and is_text) or (
-            isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        ):
-            count = index + 1
-        else:
-            break
-    return count
 
 
 class _Instrumenter:
@@ -212,19 +169,14 @@ class _Parts(ast.NodeTransformer):
         number = self._numbers.get(id(node))
         if isinstance(node, ast.Yield):
             value = ast.Constant(None) if node.value is None else self.visit(node.value)
-            yielded = _at_location_of(_call(YIELDED, value), node)
-            return _at_location_of(_call(SENT, ast.Yield(yielded)), node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node.func.value = self.visit(node.func.value)
+            yielded = _at_location_of(_call(YIELDED, ast.Constant(-1), value), node)
+            return _at_location_of(_call(SENT, ast.Constant(-1), ast.Yield(yielded)), node)
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                node.func.value = self.visit(node.func.value)
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        elif isinstance(node, ast.Call):
-            node.args = [self.visit(argument) for argument in node.args]
-            node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        elif not isinstance(
-            node,
-            (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, *TEXTS),
-        ):
+        elif not isinstance(node, LOGGED_AS_A_WHOLE):
             self.generic_visit(node)
         if number is None or not (isinstance(node, ast.expr) and is_logged(node)):
             return node

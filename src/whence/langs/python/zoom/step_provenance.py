@@ -25,10 +25,10 @@ from whence.model.value import Steps as Path
 from whence.model.value import parse_path
 from whence.ports import Provenance, Tree
 
-_BEGAN = "it was so when the call began"
-_BELOW = "what a call led to is not looked at inside another call"
-_CHANGED = "it was made of what it was before, last by"
-_UNSEEN = "no step is seen to have set it"
+_BEGAN = "it had this value when the call began"
+_BELOW = "what happened below a call that a step made is not known here"
+_CHANGED = "it was computed from its old value, last by"
+_UNSEEN = "no step is known to have set it"
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class StepProvenance:
         chain = [] if seed.action is None else [seed.action]
         if seed.part is not None:
             assignments = list(self._histories.assignments(seed.part, seed.place))
-            chain += [match.action for match in assignments]
+            chain += [assignment.action for assignment in assignments]
             last = assignments[-1].copied if assignments else seed.part
             if last is not None:
-                return Origin(None, unknown=self._older(last))
+                return Origin(None, unknown=self._why_older(last))
         step = chain[-1]
         if seed.part is not None and self._histories.adds_to(step, assignments[-1].part):
             return Origin(None, unknown=f"{_CHANGED} {self._source.labels.label(step.segment)}")
@@ -103,7 +103,7 @@ class StepProvenance:
         """Steps do not become more."""
         return self
 
-    def _older(self, part: VariablePart) -> str:
+    def _why_older(self, part: VariablePart) -> str:
         """Why the action that set a part is unknown."""
         name = f"{part.name}{''.join(part.steps)}"
         return f"{name}: {_BEGAN if part.name in self._log.states[0] else _UNSEEN}"
@@ -128,43 +128,45 @@ class StepProvenance:
 
     def _seed(self, node: int, part: MarkedPart) -> Seed | str:
         if node == self._places.call:
-            return self._of_whole(part)
+            return self._seed_on_call(part)
         if not 0 <= node - self._places.first < len(self._places.segments):
-            return self._of_call(node, part)
+            return self._seed_on_callee(node, part)
         segment = self._places.segments[node - self._places.first]
         root, steps = part.mark.root, part.mark.steps
         if part.is_input:
-            return self._before(segment, self._source.named(segment, root, part.position), steps)
+            return self._seed_before(
+                segment, self._source.named(segment, root, part.position), steps
+            )
         if root in self._source.changed(segment):
             return Seed(segment.end, VariablePart(root, steps))
-        return self._outcome(segment, root, steps)
+        return self._seed_of_outcome(segment, root, steps)
 
-    def _of_whole(self, part: MarkedPart) -> Seed | str:
-        """A mark on the call itself: what it came to, or left behind in what it was given."""
+    def _seed_on_call(self, part: MarkedPart) -> Seed | str:
+        """A mark on the call itself: on its outcome, or on what it changed in its arguments."""
         root, steps = part.mark.root, part.mark.steps
         if part.is_input:
             return _BEGAN
         if root in (RESULT, RAISED, YIELDED, PRINTED):
-            return self._outcome(self._whole, root, steps)
+            return self._seed_of_outcome(self._whole, root, steps)
         name, inner = parse_path(root)
         return Seed(self._whole.end, VariablePart(name, (*inner, *steps)))
 
-    def _outcome(self, segment: Segment, root: str, steps: Path) -> Seed | str:
+    def _seed_of_outcome(self, segment: Segment, root: str, steps: Path) -> Seed | str:
         if root == YIELDED and steps:
             return self._seed_of_yield(segment, int(steps[0][1:-1]), steps[1:])
         if root == PRINTED and steps:
             return self._seed_of_output(segment, int(steps[0][1:-1]))
-        return self._result(segment, steps)
+        return self._seed_of_result(segment, steps)
 
-    def _of_call(self, node: int, part: MarkedPart) -> Seed | str:
-        """A mark on a recorded call: what it was given was read by the step that made it."""
+    def _seed_on_callee(self, node: int, part: MarkedPart) -> Seed | str:
+        """A mark on a recorded call: the step that made it read its arguments."""
         owner = self._places.owner(node)
-        action = None if owner is None else self._action(owner)
+        action = None if owner is None else self._last_action(owner)
         if not part.is_input or action is None:
             return _BELOW
         return Seed(action.first, action=action)
 
-    def _before(self, segment: Segment, name: str, steps: Path) -> Seed | str:
+    def _seed_before(self, segment: Segment, name: str, steps: Path) -> Seed | str:
         if name == STILL_TO_COME:
             items = [
                 action
@@ -175,19 +177,19 @@ class StepProvenance:
             ]
             return Seed(items[-1].end, action=items[-1]) if items else _UNSEEN
         states = self._log.states
-        # What should have been changed and was not is seen at the end.
+        # If the step should have changed it and did not, the mark is about its end.
         same = states[segment.first].get(name) == states[segment.end].get(name)
         return Seed(segment.end if same else segment.first, VariablePart(name, steps))
 
-    def _result(self, segment: Segment, steps: Path) -> Seed | str:
-        """What was returned or raised, or what a test came to."""
+    def _seed_of_result(self, segment: Segment, steps: Path) -> Seed | str:
+        """What was returned or raised, or the value of a test."""
         ending = segment
         while segment.ending is not None:
             inside = [child for child in ending.children if child.ending is segment.ending]
             if not inside:
                 break
             ending = inside[-1]
-        action = self._action(ending)
+        action = self._last_action(ending)
         if action is None:
             return _UNSEEN
         node = self._actions.node(ending)
@@ -224,11 +226,11 @@ class StepProvenance:
         left = len("".join(f"{text}\n" for text in before).encode())
         for low, high in ranges:
             if left < high - low:
-                return self._printing(low + left)
+                return self._seed_printing(low + left)
             left -= high - low
         return _UNSEEN
 
-    def _printing(self, offset: int) -> Seed | str:
+    def _seed_printing(self, offset: int) -> Seed | str:
         for action in self._actions.in_time:
             ranges = self._log.printed_from(action.first, action.end)
             if any(low <= offset < high for low, high in ranges):
@@ -243,6 +245,6 @@ class StepProvenance:
             return Seed(action.end, action=action)
         return Seed(action.first, source, action)
 
-    def _action(self, segment: Segment) -> Action | None:
+    def _last_action(self, segment: Segment) -> Action | None:
         actions = [action for action in self._actions.in_time if action.segment is segment]
         return actions[-1] if actions else None

@@ -2,8 +2,8 @@
 
 The recorder numbers the calls, so the target call and the calls of each statement are known by
 number. Values are written as the recorder writes them. Output goes to a file whose size shows which
-statement printed what. The process ends when the call has ended or enough is logged, since nobody
-needs what the program would do next.
+statement printed what. The process ends when the call has ended or enough is logged: nothing after
+that is needed.
 
 Invariant: logging runs no code of the program and changes nothing in it. A call that is not the
 target costs one comparison.
@@ -117,19 +117,19 @@ class StepRecorder:
     def install(self) -> None:
         """Make the hooks visible to rewritten code."""
         hooks: Mapping[str, Callable[..., object]] = {
-            ENTER: self._enter, AT: self._at, DONE: self._done, ROUND: self._round,
-            TEST: self._test, ITEMS: self._items, RETURNED: self._returned,
-            YIELDED: self._yielded, SENT: self._sent, PART: self._part, CAUGHT: self._caught,
-            RAISED: self._raised, LEFT: self._left,
+            ENTER: self._enter, AT: self._at, DONE: self._event("done"),
+            ROUND: self._event("round"), TEST: self._value_event("test"),
+            ITEMS: self._value_event("items"), RETURNED: self._value_event("return"),
+            YIELDED: self._value_event("yield"), SENT: self._value_event("sent"),
+            PART: self._part, CAUGHT: self._caught, RAISED: self._raised, LEFT: self._left,
         }  # fmt: skip
         builtins.__dict__.update({name: self._aside(hook) for name, hook in hooks.items()})
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; the one with the target function is rewritten."""
         request = self._request
-        usual = compile(
-            source, file, "exec", dont_inherit=True
-        )  # gives the program its own warnings
+        # Compiled in any case, which gives the program its own warnings.
+        usual = compile(source, file, "exec", dont_inherit=True)
         if file != request.file:
             return usual
         code: CodeType = self._aside(instrument)(source, file, request.first_line, request.name)
@@ -151,31 +151,18 @@ class StepRecorder:
         else:
             self._log_event("at", number, None, _frame(1))
 
-    def _done(self, number: int) -> None:
-        self._log_event("done", number, None, _frame(1))
+    def _event(self, kind: str) -> Callable[[int], None]:
+        """The hook that logs an event of a statement."""
+        return lambda number: self._log_event(kind, number, None, _frame(1))
 
-    def _round(self, number: int) -> None:
-        self._log_event("round", number, None, _frame(1))
+    def _value_event(self, kind: str) -> Callable[[int, _T], _T]:
+        """The hook that logs an event with a value, and returns the value."""
 
-    def _test(self, number: int, value: _T) -> _T:
-        self._log_event("test", number, self._value(value, STATE_BOUND), _frame(1))
-        return value
+        def hook(number: int, value: _T) -> _T:
+            self._log_event(kind, number, self._value(value, STATE_BOUND), _frame(1))
+            return value
 
-    def _items(self, number: int, value: _T) -> _T:
-        self._log_event("items", number, self._value(value, STATE_BOUND), _frame(1))
-        return value
-
-    def _returned(self, number: int, value: _T) -> _T:
-        self._log_event("return", number, self._value(value, STATE_BOUND), _frame(1))
-        return value
-
-    def _yielded(self, value: _T) -> _T:
-        self._log_event("yield", -1, self._value(value, STATE_BOUND), _frame(1))
-        return value
-
-    def _sent(self, value: _T) -> _T:
-        self._log_event("sent", -1, self._value(value, STATE_BOUND), _frame(1))
-        return value
+        return hook
 
     def _part(self, number: int, value: _T) -> _T:
         self._events.append(["part", number, self._value(value, PART_BOUND)])

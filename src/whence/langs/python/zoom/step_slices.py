@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from itertools import chain
 
 from whence.langs.python.source.liveness import NONE, Names
@@ -57,41 +58,22 @@ class StepSlices:
 
     def __init__(self, actions: Actions, variables: StepVariables, histories: AssignmentHistory):
         self._actions, self._variables, self._histories = actions, variables, histories
-        self._read: dict[tuple[int, ...], Names] = {}
-        self._static: dict[tuple[int, bool], Names] = {}
-        self._jumps: dict[int, frozenset[type[ast.stmt]]] = {}
+        self.read_by = cache(self._read_by)
+        """What some code reads; a call may read all variables that nested functions use."""
+        self.touched, self.mentioned, self.jumps = cache(touched), cache(mentioned), cache(jumps)
 
     def slice(self, seed: Seed, width: Width) -> tuple[list[Segment], list[Segment]]:
         """The segments with an action in the slice, and all segments around them."""
-        return _Backwards(self, seed, width).collect()
+        return _BackwardSlice(self, seed, width).collect()
 
-    def reads(self, action: Action) -> Names:
-        """What an action read; a call may read all variables that nested functions use."""
-        key = tuple(map(id, action.pieces))
-        if key not in self._read:
-            self._read[key] = self.read_by(action.pieces)
-        return self._read[key]
-
-    def read_by(self, pieces: tuple[ast.AST, ...]) -> Names:
-        """What some code reads."""
+    def _read_by(self, pieces: tuple[ast.AST, ...]) -> Names:
         lasting = self._variables.lasting if any(map(_calls, pieces)) else NONE
         return self._variables.read_by(pieces) | lasting
 
-    def touches(self, node: ast.AST, wide: bool) -> Names:
-        """What a statement may change in any of its branches."""
-        key = (id(node), wide)
-        if key not in self._static:
-            self._static[key] = mentioned(node) if wide else touched(node)
-        return self._static[key]
 
-    def leads_to(self, node: ast.AST) -> frozenset[type[ast.stmt]]:
-        """How a statement may jump."""
-        if id(node) not in self._jumps:
-            self._jumps[id(node)] = jumps(node)
-        return self._jumps[id(node)]
+class _BackwardSlice:
+    """One slice: goes back through the actions and collects those that are in it."""
 
-
-class _Backwards:
     def __init__(self, slices: StepSlices, seed: Seed, width: Width):
         self._slices, self._width = slices, width
         self._actions, self._histories = slices._actions, slices._histories
@@ -128,7 +110,7 @@ class _Backwards:
         node = self._actions.node(segment)
         if node is None or id(owner) in self._holding or self._could_change(node):
             return True
-        return any(self._is_after(segment, jump) for jump in self._slices.leads_to(node))
+        return any(self._is_after(segment, jump) for jump in self._slices.jumps(node))
 
     def _is_after(self, segment: Segment, jump: type[ast.stmt]) -> bool:
         """Whether a jump would have skipped something in the slice, or did."""
@@ -151,7 +133,8 @@ class _Backwards:
         return bool(self._holding)
 
     def _could_change(self, node: ast.AST) -> bool:
-        names = self._slices.touches(node, self._width is Width.OBJECTS)
+        is_wide = self._width is Width.OBJECTS
+        names = self._slices.mentioned(node) if is_wide else self._slices.touched(node)
         return bool(names & self._names) or (self._part is not None and self._part.name in names)
 
     def _take(self, action: Action, *, learn: bool = True) -> None:
@@ -161,14 +144,14 @@ class _Backwards:
                 break
             self._holding[id(segment)] = segment
         if not learn:
-            self._names |= self._slices.reads(action) & self._histories.keys(action)
+            self._names |= self._slices.read_by(action.pieces) & self._histories.keys(action)
             return
         self._names -= self._actions.bound(action)
         if self._part is None or not self._histories.sets(action, self._part):
-            self._names |= self._slices.reads(action)
+            self._names |= self._slices.read_by(action.pieces)
             return
         part, self._part = self._part, self._histories.copied(action, self._part)
-        keys = self._slices.reads(action) & self._histories.keys(action)
+        keys = self._slices.read_by(action.pieces) & self._histories.keys(action)
         put = self._histories.stored_expression(action, part)
         # Other parts of the same objects do not influence it.
         if self._part is not None:
@@ -176,7 +159,7 @@ class _Backwards:
         elif put is not None:
             self._names |= keys | self._slices.read_by((put,))
         else:
-            self._names |= self._slices.reads(action)
+            self._names |= self._slices.read_by(action.pieces)
 
 
 def _calls(node: ast.AST) -> bool:

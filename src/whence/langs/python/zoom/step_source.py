@@ -42,7 +42,7 @@ _ENDINGS = {
     SegmentEnding.CUT: "",
 }
 STILL_TO_COME = "still to come"
-_CUT = "the call was followed up to here only"
+_CUT = "the call was logged only up to here"
 
 
 class StepSource:
@@ -78,8 +78,7 @@ class StepSource:
             printed=log.output_between(segment.first, segment.end),
             step=Step(
                 self.labels.label(segment), self._ending(segment), self._parts(segment),
-                tuple(self._same(segment)),
-                tuple(self._looks_at(segment)),
+                tuple(self._same(segment)), tuple(self._attributes_used(segment)),
             ),
         )  # fmt: skip
 
@@ -87,9 +86,9 @@ class StepSource:
         """Always refuses: callees of recorded calls are searched in the recording."""
         if detail >= 0:
             raise CannotExpand(f"{_CUT}: it went on for too long")
-        raise CannotExpand(f"what call {-1 - detail} led to is not looked at inside another call")
+        raise CannotExpand(f"calls below call {-1 - detail} are not searched inside another call")
 
-    # --- what one is asked ------------------------------------------------------------------------
+    # --- the content of a question ----------------------------------------------------------------
 
     def before(self, segment: Segment) -> list[str]:
         """The existing variables that a segment reads."""
@@ -132,7 +131,7 @@ class StepSource:
             for one, other in sorted(self._log.twice(segment.value)):
                 yield f"result{one} is result{other}"
 
-    def _looks_at(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
+    def _attributes_used(self, segment: Segment) -> Iterator[tuple[str, frozenset[str]]]:
         """The objects of which a segment uses only some attributes."""
         if segment.kind is SegmentKind.REST:
             return
@@ -152,10 +151,7 @@ class StepSource:
         node = self.labels.node(segment)
         if segment.kind in LEAVES:
             return [ast.Expr(header_of(node))]
-        statements = self._body.statements
-        parent = statements[segment.number].parent
-        inside = statements[segment.number : segment.last + 1]
-        return [statement.node for statement in inside if statement.parent == parent]
+        return self._body.nodes(segment.number, segment.last)
 
     def _read(self, segment: Segment) -> frozenset[str]:
         node = self.labels.node(segment)
@@ -267,7 +263,7 @@ class StepSource:
         if segment.ending is SegmentEnding.CUT and self._log.is_waiting:
             return "it waits there"
         if segment.ending is SegmentEnding.CUT:
-            return "it had not ended when the call was left alone"
+            return "it had not ended when logging stopped"
         if segment.ending is SegmentEnding.RAISE and segment.value is None:
             return "raises something"
         return _ENDINGS[segment.ending] if segment.ending is not None else ""
@@ -295,18 +291,15 @@ class StepSource:
         """A digest that is the same for equal questions."""
         before, after = self._log.states[segment.first], self._log.states[segment.end]
         log = self._log
+        # Session logs hold these digests, so what is digested must not change.
+        ending = "None" if segment.ending is None else f"How.{segment.ending.name}"
         content = repr((
             segment.kind.value, segment.number, segment.last,
             tuple((name, before[name]) for name in self.before(segment)),
             tuple((name, after.get(name, -1)) for name in self.changed(segment)),
-            _ending_key(segment.ending), segment.value,
+            ending, segment.value,
             tuple(log.yielded(segment.first, segment.end)),
             tuple(log.printed_from(segment.first, segment.end)), segment.last_round, segment.round,
         ))  # fmt: skip
         digest = blake2b(content.encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little", signed=True)
-
-
-def _ending_key(ending: SegmentEnding | None) -> str:
-    """The ending as digests spell it. Session logs hold these digests, so it must not change."""
-    return "None" if ending is None else f"How.{ending.name}"

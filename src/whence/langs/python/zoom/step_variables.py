@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from whence.langs.python.source.liveness import NONE, Liveness, Names
 from whence.langs.python.source.scopes import (
@@ -23,8 +23,7 @@ class StepVariables:
 
     def __init__(self, body: FunctionBody):
         self._body = body
-        self._exposed: dict[tuple[int, int], Names] = {}
-        self._bound: dict[int, Names] = {}
+        self.bound, self.read = cache(self._bound), cache(self._read)
 
     @cached_property
     def named(self) -> Names:
@@ -80,20 +79,13 @@ class StepVariables:
         """What is alive after a round of a loop."""
         return self._alive.head.get(number, NONE) | self.lasting
 
-    def bound(self, number: int) -> Names:
+    def _bound(self, number: int) -> Names:
         """What a statement binds, if it has no blocks."""
-        if number not in self._bound:
-            self._bound[number] = names_written([self._body.statements[number].node])
-        return self._bound[number]
+        return names_written([self._body.statements[number].node])
 
-    def read(self, first: int, last: int) -> Names:
+    def _read(self, first: int, last: int) -> Names:
         """What consecutive statements read of what existed before them."""
-        if (first, last) not in self._exposed:
-            statements = self._body.statements
-            parent = statements[first].parent
-            nodes = [s.node for s in statements[first : last + 1] if s.parent == parent]
-            self._exposed[first, last] = self.read_by(nodes)
-        return self._exposed[first, last]
+        return self.read_by(self._body.nodes(first, last))
 
     def read_by(self, nodes: Sequence[ast.AST]) -> Names:
         """What statements, or one expression, read of what existed before them."""

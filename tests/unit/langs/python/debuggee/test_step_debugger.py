@@ -145,5 +145,5 @@ def test_what_cannot_be_had_is_said_and_pdb_comes_instead() -> None:
     assert said.getvalue() == ""
     for name in ("no_such_module.begin", "pdb.no_such_function", "no_such_builtin", "."):
         assert find_debugger(name, said) is None
-        assert f"names {name}, which is not to be had" in said.getvalue()
+        assert f"names {name}, which cannot be imported" in said.getvalue()
     assert find_debugger("pdb.set_trace", said) is pdb.set_trace

@@ -239,14 +239,14 @@ def test_effects_that_are_not_those_of_the_call_are_noticed(
     looked_at: FrozenCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (at,) = calls_of(looked_at.tree, "draws")
-    honest = FrozenCalls._noted
+    honest = FrozenCalls._record_effects
 
     def mistaken(self: FrozenCalls, wanted: dict[int, int]) -> dict[int, Effects]:
         found = honest(self, wanted)
         line = found[at].line.replace('"result":["f",', '"result":["f","0x1p-1"],"was":["f",')
         return {at: replace(found[at], line=line)}
 
-    monkeypatch.setattr(FrozenCalls, "_noted", mistaken)
+    monkeypatch.setattr(FrozenCalls, "_record_effects", mistaken)
     other = FrozenCalls(looked_at.recording, looked_at.tree)
     other.freeze({at: 0})
     assert not other.frozen

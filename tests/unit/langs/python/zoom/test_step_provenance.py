@@ -108,7 +108,7 @@ def test_what_was_given_leads_to_who_set_it_before(shop: Marked) -> None:
     made = shop.origin("in round 4: kept.append(y)", "y", given=True)
     assert made == "line 11, in round 4: y = limit + 1"
     first = shop.origin("in round 1: y = double(x)", "x", given=True)
-    assert "xs[0]: it was so when the call began" in first
+    assert "xs[0]: it had this value when the call began" in first
     items = shop.origin("rounds 2 to 4", "still to come[1]", given=True)
     assert items == "line 5: xs"
 

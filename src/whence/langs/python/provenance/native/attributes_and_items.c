@@ -28,7 +28,7 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
     return tag_with(LOAD, site, control, rest, shaped == Py_None ? 5 : 6);
 }
 
-/* Whether an object shows what another has: iterator_sources._WINDOWS. */
+/* Whether an object shows what another has: iterator_sources._LIVE_VIEWS. */
 static bool is_window(PyObject *value)
 {
     PyTypeObject *type = Py_TYPE(value);

@@ -18,6 +18,7 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     load_name,
     named_expression,
     runtime_call,
+    runtime_name,
     shadow_name,
     store_name,
     suspends,
@@ -59,7 +60,7 @@ class ComprehensionRewriter(ExpressionRewriter):
                 made,
             )
         lazily = thunk(made, dropped, source)
-        return runtime_call("comprehension_here", constant(maker), site, outer, first, lazily)
+        return runtime_call("comprehension_here", runtime_name(maker), site, outer, first, lazily)
 
     pair_ListComp = pair_SetComp = pair_DictComp = pair_GeneratorExp = _comprehension  # noqa: N815
 
@@ -82,9 +83,7 @@ class ComprehensionRewriter(ExpressionRewriter):
                 for condition in generator.ifs:
                     self._condition(clauses, site, condition)
             if isinstance(node, ast.GeneratorExp):
-                element = runtime_call(
-                    "yield_from_expression", site, self.control, self.pair(node.elt)
-                )
+                element = self.tagged_call("yield_from_expression", site, self.pair(node.elt))
                 return ast.GeneratorExp(element, clauses)
             if isinstance(node, ast.DictComp):
                 made = tuple_node(self.pair(node.key), self.pair(node.value))
@@ -94,14 +93,14 @@ class ComprehensionRewriter(ExpressionRewriter):
 
     def _each(
         self, generator: ast.comprehension, site: ast.expr, control: ast.expr, over: ast.expr,
-        dropped: str,
+        dropped: str
     ) -> ast.expr:  # fmt: skip
-        name = "iterate_async" if generator.is_async else "iterate"
+        name = "AsyncRounds" if generator.is_async else "iterate"
         return runtime_call(name, site, control, over, load_name(dropped))
 
     def _loop(
         self, clauses: list[ast.comprehension], generator: ast.comprehension, site: ast.expr,
-        pairs: ast.expr,
+        pairs: ast.expr
     ) -> None:  # fmt: skip
         target, is_async = generator.target, generator.is_async
         if isinstance(target, ast.Name):
@@ -121,12 +120,12 @@ class ComprehensionRewriter(ExpressionRewriter):
         self, clauses: list[ast.comprehension], site: ast.expr, condition: ast.expr
     ) -> None:
         if not self.may_bind:
-            tested = runtime_call("condition_rounds", site, self.control, self.truth(condition))
+            tested = self.tagged_call("condition_rounds", site, self.truth(condition))
             clauses.append(_clause(store_name(CONTROL), tested))
             return
         test = self.temporary()
         tested = named_expression(
-            test, runtime_call("test_condition", site, self.control, self.truth(condition))
+            test, self.tagged_call("test_condition", site, self.truth(condition))
         )
         clauses[-1].ifs.append(at_location_of(test_outcome_of(tested), condition))
         self.control_name = test

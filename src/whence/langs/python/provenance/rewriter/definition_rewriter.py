@@ -22,7 +22,6 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     assign,
     at_location_of,
     constant,
-    constant_tag,
     copy_node,
     is_stepped,
     load_name,
@@ -36,10 +35,12 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     thunk,
     tuple_node,
 )
+from whence.langs.python.source.code_locations import first_line
+from whence.langs.python.source.leading_statements import without_declarations
 from whence.langs.python.source.scopes import (
     CLASS,
     COMPREHENSIONS,
-    FUNCTIONS,
+    DEFINITIONS,
     GLOBAL,
     LOCAL,
     Scope,
@@ -93,28 +94,22 @@ class DefinitionRewriter(ComprehensionRewriter):
         names = parameters(node.args)
         start = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
         rest = node.body[len(start) :]
-        out: list[ast.stmt] = [*start, *_declarations(node.body, scope)]
+        out: list[ast.stmt] = [*start, *_declarations(scope)]
         # The shadows of parameters are given by `enter`; all others are unknown at first.
         others = sorted(scope.bound - set(names))
         if dual:
-            captured = sorted(scope.bound & _captured(node.body))
-            out += _unknown([name for name in captured if name in scope.bound])
+            out += _unknown(sorted(scope.bound & _captured(node.body)))
             ordinary = [*self.quiet_statements(rest), ast.Return(None)]
-            out.append(ast.If(self._idle(number), _without_declarations(ordinary, scope), []))
+            out.append(ast.If(self._idle(number), without_declarations(ordinary)[0], []))
         out += _unknown(others)
-        shadows = [
-            store_name(FRAME),
-            store_name(CONTROL),
-            *(store_name(shadow_name(name)) for name in names),
-        ]
+        entered_names = (FRAME, CONTROL, *map(shadow_name, names))
         values = tuple_node(*(load_name(name) for name in names))
         site = self.header(node)
         entered = runtime_call("enter_function", constant(number), values)
-        out.append(ast.Assign([target_tuple(*shadows)], entered))
-        inner = _without_declarations(self.body(rest), scope)
-        end = self.returned(
-            site, tuple_node(constant(None), constant_tag(site, load_name(CONTROL))), node
-        )
+        out.append(ast.Assign([target_tuple(*map(store_name, entered_names))], entered))
+        inner = without_declarations(self.body(rest))[0]
+        bare = isinstance(node, ast.AsyncFunctionDef) and is_stepped(node)
+        end = self.returned(site, self.none_pair(site), bare=bare)
         left: list[ast.stmt] = [ast.Expr(runtime_call("leave_function", load_name(FRAME)))]
         out.append(ast.Try([*inner, *end], [failing()], [], left))
         return [
@@ -138,14 +133,13 @@ class DefinitionRewriter(ComprehensionRewriter):
             return runtime_name("off")
         return ast.BoolOp(ast.And(), [runtime_name("off"), runtime_call("passes")])
 
-    def returned(self, site: ast.expr, result_pair: ast.expr, function: ast.AST) -> list[ast.stmt]:
-        """The statements that return a pair's value."""
-        result = runtime_call(
-            "return_value", load_name(FRAME), load_name(self.control_name), site, result_pair
-        )
-        if isinstance(function, ast.AsyncFunctionDef) and is_stepped(function):
-            return [ast.Expr(result), ast.Return(None)]
-        return [ast.Return(result)]
+    def returned(self, site: ast.expr, result: ast.expr, *, bare: bool) -> list[ast.stmt]:
+        """The statements that return a pair's value.
+
+        `bare`: by `return` alone. An asynchronous generator may contain no other `return`.
+        """
+        noted = runtime_call("return_value", load_name(FRAME), self.control, site, result)
+        return [ast.Expr(noted), ast.Return(None)] if bare else [ast.Return(noted)]
 
     def _arguments(self, arguments: ast.arguments, *, quiet: bool) -> ast.arguments:
         """The signature: defaults pass their tags to `@.define_function`."""
@@ -164,8 +158,7 @@ class DefinitionRewriter(ComprehensionRewriter):
             kwarg=arguments.kwarg,
             defaults=[with_noted_tag(default) for default in arguments.defaults],
             kw_defaults=[
-                with_noted_tag(kw_default) if kw_default else None
-                for kw_default in arguments.kw_defaults
+                with_noted_tag(default) if default else None for default in arguments.kw_defaults
             ],
         )
 
@@ -182,9 +175,9 @@ class DefinitionRewriter(ComprehensionRewriter):
             file=self.file,
             line=first_line(node),
             positional=tuple(
-                posonlyarg.arg for posonlyarg in (*arguments.posonlyargs, *arguments.args)
+                parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)
             ),
-            keyword_only=tuple(kwonlyarg.arg for kwonlyarg in arguments.kwonlyargs),
+            keyword_only=tuple(parameter.arg for parameter in arguments.kwonlyargs),
             has_rest=arguments.vararg is not None,
             has_named_rest=arguments.kwarg is not None,
             is_stepped=stepped,
@@ -211,9 +204,8 @@ class DefinitionRewriter(ComprehensionRewriter):
     def pair_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
         if suspends(node.body):
             return self.native(node)
-        return runtime_call(
-            "define_lambda", self.site(node), self.control, self.lambda_(node, quiet=False)
-        )
+        tag = self.tagged_call("function_tag", self.site(node))
+        return tuple_node(self.lambda_(node, quiet=False), tag)
 
     def lambda_(self, node: ast.Lambda, *, quiet: bool) -> ast.expr:
         """A lambda expression that gives the function."""
@@ -254,7 +246,7 @@ class DefinitionRewriter(ComprehensionRewriter):
     def class_in_sight(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class with its tag."""
         kept = self.temporary()
-        opened = assign(kept, runtime_call("begin_class", self.header(node), self.control))
+        opened = assign(kept, self.tagged_call("begin_class", self.header(node)))
         made = runtime_call("end_class", load_name(kept), load_name(node.name))
         return [opened, self.class_(node), *self.keep_tag(node.name, node, made)]
 
@@ -267,9 +259,10 @@ class DefinitionRewriter(ComprehensionRewriter):
             return [ast.Expr(tag)]
         pair = tuple_node(load_name(name), tag)
         return [
-            ast.Expr(runtime_call("store_global", self.site(node), self.control, self.module,
-                          constant(name), pair))
-        ]  # fmt: skip
+            self.tagged_statement(
+                "store_global", self.site(node), self.module, constant(name), pair
+            )
+        ]
 
 
 def failing() -> ast.ExceptHandler:
@@ -293,7 +286,7 @@ class _Quiet:
         self._rewriter = rewriter
 
     def visit(self, node: ast.AST) -> Any:
-        """What stands for a node: of a function, class or lambda expression its new form."""
+        """The copy of a node; a function, class or lambda expression is rewritten."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return self._rewriter.function(node, quiet=True)
@@ -311,14 +304,7 @@ class _Quiet:
                 return copy_node(node, self.visit)
 
 
-def first_line(node: ast.AST) -> int:
-    """The line that the code object of a function begins with: its first decorator's."""
-    decorators = getattr(node, "decorator_list", [])
-    first: int = min(decorator.lineno for decorator in (node, *decorators))
-    return first
-
-
-def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
+def _declarations(scope: Scope) -> list[ast.stmt]:
     """`global` and `nonlocal`, which hold for both bodies."""
     made: list[ast.stmt] = []
     if scope.declared_global:
@@ -327,27 +313,6 @@ def _declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     if scope.declared_nonlocal:
         made.append(ast.Nonlocal([*sorted(scope.declared_nonlocal), *map(shadow_name, names)]))
     return made
-
-
-class _Remove(ast.NodeTransformer):
-    """Removes declarations of a function's own."""
-
-    def visit_Global(self, node: ast.Global) -> ast.stmt:
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            return node
-        return super().visit(node)  # type: ignore[no-any-return]
-
-
-def _without_declarations(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
-    if not scope.declared_global and not scope.declared_nonlocal:
-        return body
-    return [_Remove().visit(statement) for statement in body]  # type: ignore[misc]
 
 
 def _unknown(names: list[str]) -> list[ast.stmt]:
@@ -362,7 +327,7 @@ def _captured(body: list[ast.stmt]) -> set[str]:
         node
         for statement in body
         for node in own_nodes(statement)
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
+        if isinstance(node, (*DEFINITIONS, *COMPREHENSIONS))
     ]
     names = all_names(inner)
     for node in inner:

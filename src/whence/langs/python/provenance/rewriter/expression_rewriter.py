@@ -19,7 +19,6 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     FRAME,
     at_location_of,
     constant,
-    constant_tag,
     load_name,
     may_change_state,
     named_expression,
@@ -52,8 +51,8 @@ class ExpressionRewriter(RewriterState):
         return at_location_of(rewrite(node), node)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """The same where only the truth of the value matters: what `and` and `or` found out
-        about an operand is not asked again.
+        """The same where only the truth of the value matters: if `and` and `or` have tested an
+        operand, it is not tested again.
         """
         match node:
             case ast.Compare():
@@ -81,7 +80,7 @@ class ExpressionRewriter(RewriterState):
         }
         shadows = [load_name(shadow_name(name)) for name in sorted(names) if self.has_shadow(name)]
         return tuple_node(
-            self.quiet(node), runtime_call("opaque_tag", self.site(node), self.control, *shadows)
+            self.quiet(node), self.tagged_call("opaque_tag", self.site(node), *shadows)
         )
 
     def quiet(self, node: ast.expr) -> ast.expr:
@@ -91,7 +90,7 @@ class ExpressionRewriter(RewriterState):
     # --- names and constants -------------------------------------------------------------------
 
     def pair_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802
-        return tuple_node(node, constant_tag(self.site(node), self.control))
+        return tuple_node(node, self.tagged_call("constant", self.site(node)))
 
     def pair_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
         kind = self.resolve(node.id)
@@ -99,17 +98,18 @@ class ExpressionRewriter(RewriterState):
             cell = self.scope.cell(node.id)
             if not cell:
                 return tuple_node(node, load_name(shadow_name(node.id)))
-            return runtime_call("load_cell", self.site(node), self.control, constant(cell), node,
-                        load_name(shadow_name(node.id)))  # fmt: skip
-        is_fixed = (
-            node.id in self.fixed_variables
-            if node.id in self.variables
-            else (hasattr(builtins, node.id))
-        )
+            return self.tagged_call(
+                "load_cell", self.site(node), constant(cell), node, load_name(shadow_name(node.id))
+            )
+        if node.id in self.variables:
+            is_fixed = node.id in self.fixed_variables
+        else:
+            is_fixed = hasattr(builtins, node.id)
         if kind == CLASS or is_fixed:
             return tuple_node(node, _NOTHING)
-        return runtime_call("load_global", self.site(node), self.control, self.module,
-                    constant(node.id), node)  # fmt: skip
+        return self.tagged_call(
+            "load_global", self.site(node), self.module, constant(node.id), node
+        )
 
     def pair_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:  # noqa: N802
         name = node.target.id
@@ -121,19 +121,18 @@ class ExpressionRewriter(RewriterState):
         if self.scope.function.resolve(name) == LOCAL:
             steps.append(named_expression(shadow_name(name), tuple_item(load_name(made), 1)))
         else:
-            steps.append(runtime_call("store_global", self.site(node), self.control, self.module,
-                              constant(name), load_name(made)))  # fmt: skip
+            steps.append(
+                self.tagged_call(
+                    "store_global", self.site(node), self.module, constant(name), load_name(made)
+                )
+            )
         return runtime_call("first_of", *steps)
 
     # --- operators -----------------------------------------------------------------------------
 
     def pair_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
-        return runtime_call(
-            type(node.op).__name__,
-            self.site(node),
-            self.control,
-            self.pair(node.left),
-            self.pair(node.right),
+        return self.tagged_call(
+            type(node.op).__name__, self.site(node), self.pair(node.left), self.pair(node.right)
         )
 
     def pair_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
@@ -154,9 +153,9 @@ class ExpressionRewriter(RewriterState):
             operator = type(node.ops[number]).__name__
             right = self.pair(node.comparators[number])
             if number == len(node.ops) - 1:
-                return runtime_call(operator, site, self.control, left, right)
+                return self.tagged_call(operator, site, left, right)
             kept = self.temporary()
-            here = runtime_call(operator, site, self.control, left, named_expression(kept, right))
+            here = self.tagged_call(operator, site, left, named_expression(kept, right))
 
             def rest() -> ast.expr:
                 return step(load_name(kept), number + 1)
@@ -194,25 +193,17 @@ class ExpressionRewriter(RewriterState):
 
     def _chosen(
         self, site: ast.expr, left: ast.expr, right: Callable[[], ast.expr], both: bool,
-        for_truth: bool, *, decides: bool = False,
+        for_truth: bool, *, decides: bool = False
     ) -> ast.expr:  # fmt: skip
         """The left operand, or the right one if the left one's truth is not `both`."""
         if not self.may_bind:
-            return runtime_call(
-                "short_circuit",
-                site,
-                self.control,
-                constant(both),
-                left,
-                thunk(right()),
-                constant(for_truth),
+            return self.tagged_call(
+                "short_circuit", site, constant(both), left, thunk(right()), constant(for_truth)
             )
         kept, test = self.temporary(), self.temporary()
         name = "test_and_note" if decides else "test"
         condition = test_outcome_of(
-            named_expression(
-                test, runtime_call(name, site, self.control, named_expression(kept, left))
-            )
+            named_expression(test, self.tagged_call(name, site, named_expression(kept, left)))
         )
         outer = self.control
         with self.under(test):
@@ -235,13 +226,12 @@ class ExpressionRewriter(RewriterState):
         if not self.may_bind:
             if suspends(node.body) or suspends(node.orelse):
                 return self.native(node)
-            return runtime_call("choose_branch", site, self.control, test, thunk(branch(node.body)),
-                        thunk(branch(node.orelse)))  # fmt: skip
+            return self.tagged_call(
+                "choose_branch", site, test, thunk(branch(node.body)), thunk(branch(node.orelse))
+            )
         kept = self.temporary()
         name = "test_and_note" if may_change_state([node.body, node.orelse]) else "test"
-        condition = test_outcome_of(
-            named_expression(kept, runtime_call(name, site, self.control, test))
-        )
+        condition = test_outcome_of(named_expression(kept, self.tagged_call(name, site, test)))
         outer = self.control
         with self.under(kept):
             picked = ast.IfExp(condition, branch(node.body), branch(node.orelse))
@@ -255,42 +245,39 @@ class ExpressionRewriter(RewriterState):
         asks = () if _asks_for_lengths(node, elements) else (constant(False),)
         for element in elements:
             if isinstance(element, ast.Starred):
-                where = self.site(element), self.control
-                made.append(runtime_call("spread_starred", *where, self.pair(element.value), *asks))
+                site = self.site(element)
+                made.append(
+                    self.tagged_call("spread_starred", site, self.pair(element.value), *asks)
+                )
             else:
                 made.append(self.pair(element))
         if not any(isinstance(element, ast.Starred) for element in elements):
             return tuple_node(*made)
-        return runtime_call("spread_elements", self.site(node), self.control, tuple_node(*made))
+        return self.tagged_call("spread_elements", self.site(node), tuple_node(*made))
 
-    def pair_Tuple(self, node: ast.Tuple) -> ast.expr:  # noqa: N802
-        return runtime_call(
-            "make_tuple", self.site(node), self.control, self.pairs(node, node.elts)
-        )
+    def pair_Tuple(self, node: ast.Tuple | ast.List | ast.Set) -> ast.expr:  # noqa: N802
+        maker = f"make_{type(node).__name__.lower()}"
+        return self.tagged_call(maker, self.site(node), self.pairs(node, node.elts))
 
-    def pair_List(self, node: ast.List) -> ast.expr:  # noqa: N802
-        return runtime_call("make_list", self.site(node), self.control, self.pairs(node, node.elts))
-
-    def pair_Set(self, node: ast.Set) -> ast.expr:  # noqa: N802
-        return runtime_call("make_set", self.site(node), self.control, self.pairs(node, node.elts))
+    pair_List = pair_Set = pair_Tuple  # noqa: N815
 
     def pair_Dict(self, node: ast.Dict) -> ast.expr:  # noqa: N802
         entries = [
             tuple_node(self.pair(key) if key is not None else _NOTHING, self.pair(value))
             for key, value in zip(node.keys, node.values, strict=True)
         ]
-        return runtime_call("display_dict", self.site(node), self.control, tuple_node(*entries))
+        return self.tagged_call("display_dict", self.site(node), tuple_node(*entries))
 
     def pair_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:  # noqa: N802
         parts = [
             tuple_node(value, _NOTHING) if isinstance(value, ast.Constant) else self.pair(value)
             for value in node.values
         ]
-        return runtime_call("join_pieces", self.site(node), self.control, tuple_node(*parts))
+        return self.tagged_call("join_pieces", self.site(node), tuple_node(*parts))
 
     def pair_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:  # noqa: N802
         how = self.pair(node.format_spec) if node.format_spec is not None else _NOTHING
-        return runtime_call("format_value", self.site(node), self.control, self.pair(node.value),
+        return self.tagged_call("format_value", self.site(node), self.pair(node.value),
                     constant(node.conversion), how)  # fmt: skip
 
     def pair_TemplateStr(self, node: Any) -> ast.expr:  # noqa: N802
@@ -303,7 +290,7 @@ class ExpressionRewriter(RewriterState):
             for value in node.values
         ]
         made = type(node)(values)
-        return runtime_call("template", self.site(node), self.control, made, tuple_node(*parts))
+        return self.tagged_call("template", self.site(node), made, tuple_node(*parts))
 
     def _interpolation(self, node: Any, parts: list[ast.expr]) -> ast.expr:
         value, how = self.temporary(), _NOTHING
@@ -319,18 +306,18 @@ class ExpressionRewriter(RewriterState):
 
     def pair_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
         if node.attr == "__closure__":
-            return runtime_call("closure", self.site(node), self.control, self.pair(node.value))
+            return self.tagged_call("closure", self.site(node), self.pair(node.value))
         name = constant(self.scope.mangled(node.attr))
-        return runtime_call("attribute", self.site(node), self.control, self.pair(node.value), name)
+        return self.tagged_call("attribute", self.site(node), self.pair(node.value), name)
 
     def pair_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
-        return runtime_call("subscript", self.site(node), self.control, self.pair(node.value),
+        return self.tagged_call("subscript", self.site(node), self.pair(node.value),
                     self.pair(node.slice))  # fmt: skip
 
     def pair_Slice(self, node: ast.Slice) -> ast.expr:  # noqa: N802
         bounds = (node.lower, node.upper, node.step)
         parts = [self.pair(bound) if bound is not None else _NOTHING for bound in bounds]
-        return runtime_call("make_slice", self.site(node), self.control, *parts)
+        return self.tagged_call("make_slice", self.site(node), *parts)
 
     # --- calls ---------------------------------------------------------------------------------
 
@@ -347,16 +334,16 @@ class ExpressionRewriter(RewriterState):
                 tuple_node(constant(keyword.arg), self.pair(keyword.value))
                 for keyword in node.keywords
             ]
-            named = runtime_call("collect_keywords", site, self.control, tuple_node(*entries))
+            named = self.tagged_call("collect_keywords", site, tuple_node(*entries))
         elif node.keywords:
             names: list[ast.expr | None] = [constant(keyword.arg) for keyword in node.keywords]
             named = ast.Dict(names, [self.pair(keyword.value) for keyword in node.keywords])
         else:
             named = runtime_name("NO_KEYWORDS")
-        parts = (site, self.control, called, arguments, named)
+        parts = (site, called, arguments, named)
         if not self.may_bind:
-            return runtime_call("call_with_tags", *parts)
-        prepared = named_expression(_CALL, runtime_call("prepare_call", *parts))
+            return self.tagged_call("call_with_tags", *parts)
+        prepared = named_expression(_CALL, self.tagged_call("prepare_call", *parts))
         if self.scope.function.kind == "module" and _CALL not in self.module_variables:
             self.module_variables.append(_CALL)
         real = ast.Call(
@@ -378,13 +365,17 @@ class ExpressionRewriter(RewriterState):
         if name in {"locals", "vars", "dir"} and not node.args and not node.keywords:
             if self.scope.function.kind == "function":
                 return tuple_node(
-                    runtime_call("program_names", node),
-                    runtime_call("opaque_tag", site, self.control),
+                    runtime_call("program_names", node), self.tagged_call("opaque_tag", site)
                 )
-            return tuple_node(node, runtime_call("opaque_tag", site, self.control))
+            return tuple_node(node, self.tagged_call("opaque_tag", site))
         if name in {"vars", "dir"} or any(isinstance(arg, ast.Starred) for arg in node.args):
-            return runtime_call("call_with_tags", site, self.control, self.pair(node.func),
-                        self.pairs(node, node.args), ast.Dict([], []))  # fmt: skip
+            return self.tagged_call(
+                "call_with_tags",
+                site,
+                self.pair(node.func),
+                self.pairs(node, node.args),
+                ast.Dict([], []),
+            )
         if node.keywords or not self.may_bind:
             return self.native(node)
         kept = [self.temporary() for _ in node.args]
@@ -395,16 +386,15 @@ class ExpressionRewriter(RewriterState):
         done = ast.Call(node.func, values, [])
         if name in {"eval", "exec"}:
             operands = [load_name(variable) for variable in kept]
-            return tuple_node(done, runtime_call("opaque_frame_tag", site, self.control, *operands))
+            return tuple_node(done, self.tagged_call("opaque_frame_tag", site, *operands))
         tags = [tuple_item(load_name(variable), 1) for variable in kept]
-        return tuple_node(done, runtime_call("opaque_tag", site, self.control, *tags))
+        return tuple_node(done, self.tagged_call("opaque_tag", site, *tags))
 
     # --- what suspends -------------------------------------------------------------------------
 
     def pair_Yield(self, node: ast.Yield) -> ast.expr:  # noqa: N802
         site = self.site(node)
-        nothing = tuple_node(_NOTHING, constant_tag(site, self.control))
-        yielded = self.pair(node.value) if node.value is not None else nothing
+        yielded = self.pair(node.value) if node.value is not None else self.none_pair(site)
         out = ast.Yield(runtime_call("yield_value", load_name(FRAME), site, self.control, yielded))
         return runtime_call("resume_with", load_name(FRAME), site, self.control, out)
 
@@ -420,13 +410,9 @@ class ExpressionRewriter(RewriterState):
         if not self.may_bind:
             return self.native(node)
         site, kept = self.site(node), self.temporary()
-        waited = ast.Await(runtime_call("awaitable", load_name(kept)))
-        return runtime_call(
-            "await_result",
-            site,
-            self.control,
-            named_expression(kept, self.pair(node.value)),
-            waited,
+        waited = ast.Await(tuple_item(load_name(kept), 0))
+        return self.tagged_call(
+            "await_result", site, named_expression(kept, self.pair(node.value)), waited
         )
 
 

@@ -7,14 +7,12 @@ at each call (`@.off`), and the module's own statements run unchanged.
 from __future__ import annotations
 
 import ast
+from importlib.util import decode_source
 from types import CodeType
 
 from whence.langs.python.provenance.rewriter.definition_rewriter import failing
 from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
-from whence.langs.python.provenance.rewriter.statement_rewriter import (
-    StatementRewriter,
-    docstring_and_futures,
-)
+from whence.langs.python.provenance.rewriter.statement_rewriter import StatementRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
     CONTROL,
     FRAME,
@@ -24,6 +22,7 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     store_name,
     target_tuple,
 )
+from whence.langs.python.source.leading_statements import docstring_and_futures
 from whence.langs.python.source.quiet_compile import compile_quietly
 
 
@@ -34,9 +33,9 @@ def rewrite_module(
     """The rewritten code of a module. `quiet`: its own statements carry no tags.
 
     `wanted` is the first line and name of the function with whose call the shadowing begins; `tree`
-    is the syntax tree that runs, if somebody else has changed it already.
+    is the syntax tree that runs, if pytest has changed it already.
     """
-    text = source if isinstance(source, str) else _decoded(source)
+    text = source if isinstance(source, str) else decode_source(source)
     rewriter = StatementRewriter(text, file, module, dual=dual, wanted=wanted, tree=tree)
     body = rewriter.tree.body
     first = docstring_and_futures(body)
@@ -62,9 +61,3 @@ def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stm
     whole = ast.Try(inner, [failing()], [], [clean])
     location = body[0] if body else ast.Pass(lineno=1, col_offset=0)
     return [at_location_of(statement, location) for statement in [*first, whole]]
-
-
-def _decoded(source: bytes) -> str:
-    from importlib.util import decode_source
-
-    return decode_source(source)

@@ -8,7 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL, constant, load_name
+from whence.langs.python.provenance.rewriter.syntax_nodes import (
+    CONTROL,
+    constant,
+    load_name,
+    runtime_call,
+    tuple_node,
+)
 from whence.langs.python.provenance.tags import SITES, Site
 from whence.langs.python.source.quiet_compile import parse_quietly
 from whence.langs.python.source.scopes import (
@@ -66,6 +72,18 @@ class RewriterState:
             self.file, start, column, end, end_column, self.qualname, self.lines, self.is_guarded
         ))  # fmt: skip
         return constant(len(SITES) - 1)
+
+    def tagged_call(self, name: str, site: ast.expr, *arguments: ast.expr) -> ast.expr:
+        """A call of a runtime function that takes a place and the current control first."""
+        return runtime_call(name, site, self.control, *arguments)
+
+    def tagged_statement(self, name: str, site: ast.expr, *arguments: ast.expr) -> ast.stmt:
+        """The same call as a statement."""
+        return ast.Expr(self.tagged_call(name, site, *arguments))
+
+    def none_pair(self, site: ast.expr) -> ast.expr:
+        """The constant None with its tag."""
+        return tuple_node(constant(None), self.tagged_call("constant", site))
 
     def temporary(self) -> str:
         """The name of a new variable of the rewriter."""

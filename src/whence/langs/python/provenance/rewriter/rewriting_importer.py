@@ -154,7 +154,7 @@ def run_source(
 ) -> dict[str, Any]:  # fmt: skip
     """Run a program in this process with tags on everything; its namespace.
 
-    A program that is run again and again is given as the code that it was rewritten to.
+    For a program that runs many times, pass the code that it was rewritten to.
     """
     SWITCH.install()
     code = Modules(dual=False).code(source, file) if isinstance(source, str) else source

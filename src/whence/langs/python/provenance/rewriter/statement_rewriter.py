@@ -9,7 +9,7 @@ test, even if the branch that ran did not assign it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from whence.langs.python.provenance.rewriter.definition_rewriter import DefinitionRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
@@ -18,7 +18,6 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     assign,
     at_location_of,
     constant,
-    constant_tag,
     load_name,
     may_change_state,
     may_leave,
@@ -29,7 +28,6 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     target_tuple,
     test_outcome_of,
     tuple_item,
-    tuple_node,
 )
 from whence.langs.python.source.scopes import CLASS, GLOBAL, LOCAL, names_bound_in_scope, stored
 
@@ -39,7 +37,7 @@ class StatementRewriter(DefinitionRewriter):
 
     State, expressions, comprehensions, definitions and statements are one recursive descent over
     one grammar: every level calls the levels below and above. They are one object in five files,
-    because objects in its place would each have to know all the others.
+    because five objects would each have to know all the others.
     """
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -62,12 +60,8 @@ class StatementRewriter(DefinitionRewriter):
         for alias in node.names if node.module != "__future__" else ():
             name = alias.asname or alias.name
             if name != "*":
-                imported = runtime_call(
-                    "imported_variable_tag",
-                    self.site(node),
-                    self.control,
-                    constant(alias.name),
-                    load_name(name),
+                imported = self.tagged_call(
+                    "imported_variable_tag", self.site(node), constant(alias.name), load_name(name)
                 )
                 out += self.keep_tag(name, node, imported)
         return out
@@ -81,23 +75,23 @@ class StatementRewriter(DefinitionRewriter):
         site = self.site(node)
         if isinstance(target, ast.Attribute):
             name = constant(self.scope.mangled(target.attr))
-            return [ast.Expr(runtime_call("set_attribute", site, self.control, pair,
-                                  self.pair(target.value), name))]  # fmt: skip
+            return [
+                self.tagged_statement("set_attribute", site, pair, self.pair(target.value), name)
+            ]
         if isinstance(target, ast.Subscript):
-            return [ast.Expr(runtime_call("set_item", site, self.control, pair,
-                                  self.pair(target.value), self.pair(target.slice)))]  # fmt: skip
+            return [
+                self.tagged_statement(
+                    "set_item", site, pair, self.pair(target.value), self.pair(target.slice)
+                )
+            ]
         parts: list[ast.expr] = target.elts  # type: ignore[attr-defined]
         starred = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
         kept = [self.temporary() for _ in parts]
-        unpacked = runtime_call("unpack", site, self.control, pair, constant(len(parts)),
-                        constant(starred[0] if starred else -1))  # fmt: skip
-        out: list[ast.stmt] = []
-        if parts:
-            out.append(
-                ast.Assign([target_tuple(*(store_name(variable) for variable in kept))], unpacked)
-            )
-        else:
-            out.append(ast.Expr(unpacked))
+        unpacked = self.tagged_call(
+            "unpack", site, pair, constant(len(parts)), constant(starred[0] if starred else -1)
+        )
+        names = target_tuple(*map(store_name, kept))
+        out: list[ast.stmt] = [ast.Assign([names], unpacked) if parts else ast.Expr(unpacked)]
         for variable, part in zip(kept, parts, strict=True):
             out += self.store(part, load_name(variable), node)
         return out
@@ -105,10 +99,11 @@ class StatementRewriter(DefinitionRewriter):
     def _store_name(self, target: ast.Name, pair: ast.expr, node: ast.AST) -> list[ast.stmt]:
         if self.resolve(target.id) == LOCAL:
             if self.scope.cell(target.id):
-                pair = runtime_call("store_cell", self.site(node), self.control, pair)
+                pair = self.tagged_call("store_cell", self.site(node), pair)
             return [ast.Assign([target_tuple(target, store_name(shadow_name(target.id)))], pair)]
-        stored = runtime_call("store_global", self.site(node), self.control, self.module,
-                      constant(target.id), pair)  # fmt: skip
+        stored = self.tagged_call(
+            "store_global", self.site(node), self.module, constant(target.id), pair
+        )
         return [ast.Assign([target], stored)]
 
     def on_Assign(self, node: ast.Assign) -> list[ast.stmt]:  # noqa: N802
@@ -128,7 +123,7 @@ class StatementRewriter(DefinitionRewriter):
         if node.simple:
             out.append(ast.AnnAssign(node.target, node.annotation, None, 1))
         elif self.scope.kind != "function":
-            # The annotation alone: the target is worked out already.
+            # Only the annotation: the target is evaluated already.
             nothing = ast.Name(FRAME, ast.Store())
             out.append(ast.AnnAssign(nothing, node.annotation, None, 0))
         return out
@@ -152,57 +147,38 @@ class StatementRewriter(DefinitionRewriter):
             out.append(assign(key, self.pair(target.slice)))
             where = [load_name(key)]
             load, save = "subscript", "set_item"
-        before = runtime_call(load, site, self.control, load_name(owner), *where)
+        before = self.tagged_call(load, site, load_name(owner), *where)
         made = runtime_call("augment", operator, site, self.control, before, self.pair(node.value))
-        out.append(ast.Expr(runtime_call(save, site, self.control, made, load_name(owner), *where)))
+        out.append(self.tagged_statement(save, site, made, load_name(owner), *where))
         return out
 
     def on_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
         out: list[ast.stmt] = []
-        for target in self._flat(node.targets):
+        for target in _flat(node.targets):
             site = self.site(node)
             if isinstance(target, ast.Subscript):
                 out.append(
-                    ast.Expr(
-                        runtime_call(
-                            "delete_item",
-                            site,
-                            self.control,
-                            self.pair(target.value),
-                            self.pair(target.slice),
-                        )
+                    self.tagged_statement(
+                        "delete_item", site, self.pair(target.value), self.pair(target.slice)
                     )
                 )
             elif isinstance(target, ast.Attribute):
                 name = constant(self.scope.mangled(target.attr))
                 out.append(
-                    ast.Expr(
-                        runtime_call(
-                            "delete_attribute", site, self.control, self.pair(target.value), name
-                        )
-                    )
+                    self.tagged_statement("delete_attribute", site, self.pair(target.value), name)
                 )
             else:
                 out.append(ast.Delete([target]))
                 out += self._gone(target.id, site)  # type: ignore[attr-defined]
-        return out  # fmt: skip
+        return out
 
     def _gone(self, name: str, site: ast.expr) -> list[ast.stmt]:
-        """Note that a variable was deleted, and where."""
+        """Statements that note where a variable was deleted."""
         if self.has_shadow(name):
-            return [assign(shadow_name(name), constant_tag(site, self.control))]
+            return [assign(shadow_name(name), self.tagged_call("constant", site))]
         if self.resolve(name) != GLOBAL:
             return []
-        return [
-            ast.Expr(runtime_call("delete_global", site, self.control, self.module, constant(name)))
-        ]
-
-    def _flat(self, nodes: Iterable[ast.expr]) -> Iterable[ast.expr]:
-        for node in nodes:
-            if isinstance(node, (ast.Tuple, ast.List)):
-                yield from self._flat(node.elts)
-            else:
-                yield node
+        return [self.tagged_statement("delete_global", site, self.module, constant(name))]
 
     def on_Expr(self, node: ast.Expr) -> list[ast.stmt]:  # noqa: N802
         if isinstance(node.value, ast.Constant):
@@ -213,28 +189,18 @@ class StatementRewriter(DefinitionRewriter):
 
     def on_Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node)
-        nothing = tuple_node(constant(None), constant_tag(site, self.control))
-        result = self.pair(node.value) if node.value is not None else nothing
-        if node.value is None:  # legal in an asynchronous generator, unlike a value
-            return [
-                ast.Expr(
-                    runtime_call("return_value", load_name(FRAME), self.control, site, result)
-                ),
-                ast.Return(None),
-            ]
-        return [
-            ast.Return(runtime_call("return_value", load_name(FRAME), self.control, site, result))
-        ]
+        result = self.pair(node.value) if node.value is not None else self.none_pair(site)
+        return self.returned(site, result, bare=node.value is None)
 
     def on_Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
         if node.exc is None:
             return [node]
-        raised = runtime_call("raise_value", self.site(node), self.control, self.pair(node.exc))
+        raised = self.tagged_call("raise_value", self.site(node), self.pair(node.exc))
         cause = self.value(node.cause) if node.cause is not None else None
         return [ast.Raise(raised, cause)]
 
     def on_Assert(self, node: ast.Assert) -> list[ast.stmt]:  # noqa: N802
-        test = runtime_call("test_and_note", self.site(node), self.control, self.truth(node.test))
+        test = self.tagged_call("test_and_note", self.site(node), self.truth(node.test))
         decided: list[ast.stmt] = [assign(CONTROL, test)]
         message = self.value(node.msg) if node.msg is not None else None
         held = test_outcome_of(self.control)
@@ -251,13 +217,12 @@ class StatementRewriter(DefinitionRewriter):
         for name in sorted(names):
             kind = self.resolve(name)
             if kind == LOCAL:
-                phi = runtime_call(
-                    "join_branches", site, self.control, load_name(shadow_name(name)), test
-                )
+                phi = self.tagged_call("join_branches", site, load_name(shadow_name(name)), test)
                 out.append(assign(shadow_name(name), phi))
             elif kind == GLOBAL and name not in self.fixed_variables:
-                out.append(ast.Expr(runtime_call("join_global", site, self.control, self.module,
-                                         constant(name), test)))  # fmt: skip
+                out.append(
+                    self.tagged_statement("join_global", site, self.module, constant(name), test)
+                )
         return out
 
     def on_If(self, node: ast.If) -> list[ast.stmt]:  # noqa: N802
@@ -265,8 +230,7 @@ class StatementRewriter(DefinitionRewriter):
         before = self.temporary()
         both = [*node.body, *node.orelse]
         decides = may_change_state(both) or may_leave(both)
-        test = runtime_call("test_and_note" if decides else "test", site, self.control,
-                    self.truth(node.test))  # fmt: skip
+        test = self.tagged_call("test_and_note" if decides else "test", site, self.truth(node.test))
         out: list[ast.stmt] = [assign(before, self.control), assign(CONTROL, test)]
         branches = ast.If(test_outcome_of(self.control), self.body(node.body),
                           self.body(node.orelse) if node.orelse else [])  # fmt: skip
@@ -295,7 +259,7 @@ class StatementRewriter(DefinitionRewriter):
         site = self.site(node.iter)
         before, over, element, end = (self.temporary() for _ in range(4))
         nested = may_leave(node.body)
-        loop_name = "iterate_async" if isinstance(node, ast.AsyncFor) else "iterate"
+        loop_name = "AsyncRounds" if isinstance(node, ast.AsyncFor) else "iterate"
         pairs = runtime_call(loop_name, site, load_name(before), load_name(over), constant(None))
         head: list[ast.stmt] = []
         step = load_name(CONTROL)
@@ -329,7 +293,7 @@ class StatementRewriter(DefinitionRewriter):
 
     def _after_loop(
         self, node: ast.For | ast.AsyncFor | ast.While, site: ast.expr, before: str,
-        test: ast.expr, more: Iterable[str] = (),
+        test: ast.expr, more: Iterable[str] = ()
     ) -> list[ast.stmt]:  # fmt: skip
         if may_leave([node]):
             return [assign(CONTROL, test)] if not isinstance(node, ast.While) else []
@@ -357,7 +321,7 @@ class StatementRewriter(DefinitionRewriter):
             body, handlers, self.body(node.orelse) if node.orelse else [], final
         ))  # fmt: skip
         branches = [node.body, node.orelse, *(handler.body for handler in node.handlers)]
-        if not any(may_leave(branche) for branche in branches):
+        if not any(may_leave(branch) for branch in branches):
             out.append(assign(CONTROL, load_name(before)))
         if node.handlers:
             names = names_bound_in_scope([*node.body, *node.orelse, *node.handlers])
@@ -407,9 +371,10 @@ class StatementRewriter(DefinitionRewriter):
         site = self.site(node.subject)
         subject, before, kept = (self.temporary() for _ in range(3))
         out: list[ast.stmt] = [
-            assign(subject, self.pair(node.subject)), assign(before, self.control),
-            assign(CONTROL, runtime_call("match_subject", site, self.control, load_name(subject))),
-        ]  # fmt: skip
+            assign(subject, self.pair(node.subject)),
+            assign(before, self.control),
+            assign(CONTROL, self.tagged_call("match_subject", site, load_name(subject))),
+        ]
         cases = [self._case(case, site, subject) for case in node.cases]
         out += [
             ast.Match(tuple_item(load_name(subject), 0), cases),
@@ -427,9 +392,7 @@ class StatementRewriter(DefinitionRewriter):
         tags: list[ast.expr] = []
         start: list[ast.stmt] = []
         for name in names:
-            tag = runtime_call(
-                "capture_tag", site, self.control, load_name(name), load_name(subject)
-            )
+            tag = self.tagged_call("capture_tag", site, load_name(name), load_name(subject))
             if self.resolve(name) == LOCAL:
                 tags.append(named_expression(shadow_name(name), tag))
                 start.append(assign(shadow_name(name), tag))
@@ -438,9 +401,7 @@ class StatementRewriter(DefinitionRewriter):
         matched = ast.Expr(runtime_call("end_match"))
         if case.guard is None:
             return ast.match_case(case.pattern, None, [*start, matched, *self.body(case.body)])
-        test = runtime_call(
-            "test_and_note", self.site(case.guard), self.control, self.truth(case.guard)
-        )
+        test = self.tagged_call("test_and_note", self.site(case.guard), self.truth(case.guard))
         guard = test_outcome_of(runtime_call("last_of", *tags, named_expression(CONTROL, test)))
         start = [] if all(self.has_shadow(name) for name in names) else start
         return ast.match_case(case.pattern, guard, [*start, matched, *self.body(case.body)])
@@ -453,7 +414,7 @@ class StatementRewriter(DefinitionRewriter):
         made = self.function(node, quiet=False)
         if node.name in self.fixed_variables and self.scope.kind == "module":
             return [made]
-        tag = runtime_call("function_tag", self.site(node), self.control)
+        tag = self.tagged_call("function_tag", self.site(node))
         return [made, *self.keep_tag(node.name, node, tag)]
 
     on_AsyncFunctionDef = on_FunctionDef  # noqa: N815
@@ -461,21 +422,16 @@ class StatementRewriter(DefinitionRewriter):
     def on_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
         return self.class_in_sight(node)
 
-    def on_Nonlocal(self, node: ast.Nonlocal) -> list[ast.stmt]:  # noqa: N802
+    def on_Global(self, node: ast.Global | ast.Nonlocal) -> list[ast.stmt]:  # noqa: N802
         return [node]
 
-    def on_Global(self, node: ast.Global) -> list[ast.stmt]:  # noqa: N802
-        return [node]
+    on_Nonlocal = on_Global  # noqa: N815
 
 
-def docstring_and_futures(body: Sequence[ast.stmt]) -> int:
-    """How many statements of a module must stay first."""
-    count = 0
-    for statement in body:
-        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        if not (is_text and not count) and not (
-            isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        ):
-            break
-        count += 1
-    return count
+def _flat(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """The targets, those inside tuples and lists one by one."""
+    for target in targets:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            yield from _flat(target.elts)
+        else:
+            yield target

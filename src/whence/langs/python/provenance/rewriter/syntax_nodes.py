@@ -73,10 +73,6 @@ def test_outcome_of(test: ast.expr) -> ast.expr:
     return ast.Attribute(test, "outcome", _LOAD)
 
 
-def constant_tag(site: ast.expr, control: ast.expr) -> ast.expr:
-    return runtime_call("constant", site, control)
-
-
 def shadow_name(name: str) -> str:
     """The variable that holds the tag of a variable."""
     return "$" + name
@@ -118,12 +114,12 @@ def copy_node(node: Node, of_part: Callable[[ast.AST], Any] | None = None) -> No
 # --- questions -----------------------------------------------------------------------------------
 
 _LEAVING = (ast.Return, ast.Raise, ast.Assert)
-_CHANGES = {
+_CHANGING_METHODS = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update",
     "setdefault", "popitem", "add", "discard", "appendleft", "popleft", "extendleft", "rotate",
     "push", "write",
 }  # fmt: skip
-_WILD = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals"})
+_CHANGES_ANYTHING = frozenset({"setattr", "delattr", "exec", "eval", "vars", "globals", "locals"})
 
 
 def may_leave(statements: Sequence[ast.stmt], *, of_loop: bool = False) -> bool:
@@ -147,7 +143,7 @@ def _leaves(statement: ast.stmt, in_loop: bool) -> bool:
         if may_leave(getattr(statement, name, []), of_loop=inside):
             return True
     branches = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
-    return any(may_leave(branche.body, of_loop=in_loop) for branche in branches)
+    return any(may_leave(branch.body, of_loop=in_loop) for branch in branches)
 
 
 def may_change_state(statements: Iterable[ast.AST]) -> bool:
@@ -204,6 +200,6 @@ def may_set(body: Iterable[ast.AST]) -> tuple[frozenset[str], bool, bool]:
                 items |= isinstance(node, ast.AugAssign) or not isinstance(node.ctx, ast.Load)
             elif isinstance(node, ast.Call):
                 called = node.func
-                items |= isinstance(called, ast.Attribute) and called.attr in _CHANGES
-                anything |= isinstance(called, ast.Name) and called.id in _WILD
+                items |= isinstance(called, ast.Attribute) and called.attr in _CHANGING_METHODS
+                anything |= isinstance(called, ast.Name) and called.id in _CHANGES_ANYTHING
     return frozenset(attributes), items, anything

@@ -73,7 +73,7 @@ from whence.langs.python.provenance.tags import (
 )
 
 _NONE = object()
-_HELD_BY = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
+_STORAGE_DESCRIPTORS = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
 _FLAGS = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8
 """The flag of classes that get no further attributes: those of the interpreter."""
@@ -151,7 +151,7 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
     is_class = issubclass(type(thing), type)
     if not is_class and _own_attribute(thing, name) is value:
         return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
-    # Nearer objects could have had the attribute, and had not.
+    # The object and the classes searched first could have had the attribute.
     lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
     for kind in mro_of(thing if is_class else type(thing)):
         space = class_namespace(kind)
@@ -187,7 +187,7 @@ def _described(
     descriptor, needs = described
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
-    if type(descriptor) in _HELD_BY:
+    if type(descriptor) in _STORAGE_DESCRIPTORS:
         return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
     made = Tag((OP, site, control, *deep_tags((owner,)), *needs))
     return Candidates(site, control, (owner,), made).tag(value)
@@ -201,7 +201,7 @@ def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> Non
 
 
 def missing_attribute(site: int, control: Control, owner: Pair, name: str) -> MaybeTag:
-    """The tag of not finding an attribute: somebody could have set it."""
+    """The tag of not finding an attribute: other code could have set it."""
     thing, tag = owner
     RUN.kept_alive[id(thing)] = thing
     return Tag((LOAD, site, control, None, RUN.time, id(thing), name, tag, shape_tag(thing)))

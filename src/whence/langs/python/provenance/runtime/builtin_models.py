@@ -15,7 +15,6 @@ from whence.langs.python.provenance.runtime.displays import (
     make_tuple,
 )
 from whence.langs.python.provenance.runtime.iteration import (
-    all_pairs,
     entry_pairs,
     iterate_pairs,
     iterator_of,
@@ -62,7 +61,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
-_ASKED = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
+_CALLED_AT_ONCE = ("__len__", "__length_hint__", "keys", "__getattribute__", "__getattr__")
 _HASHED = (dict, set, frozenset)
 
 # --- containers ----------------------------------------------------------------------------------
@@ -72,7 +71,14 @@ def _shape(site: int, control: Control, iterable: Pair) -> MaybeTag:
     return Tag((OP, site, control, iterable[1], shape_tag(iterable[0])))
 
 
-def copies_unseen(args: Arguments) -> bool:
+def _copied(site: int, control: Control, args: Arguments) -> tuple[list[Pair], MaybeTag]:
+    """The values of an iterable, if there is one, and the tag of how many there are."""
+    if not args:
+        return [], None
+    return list(iterate_pairs(site, control, args[0])), _shape(site, control, args[0])
+
+
+def can_copy_by_items(args: Arguments) -> bool:
     """Whether reading an iterable item by item calls the same program code as reading it at once.
 
     `list(…)` calls a program's `__len__`; `set(…)` does not call the `__iter__` of a subclass of
@@ -83,9 +89,9 @@ def copies_unseen(args: Arguments) -> bool:
     thing = args[0][0]
     kind = type(thing)
     is_hashed = issubclass(kind, _HASHED)
-    asked = (*_ASKED, "__iter__") if is_hashed else _ASKED
+    methods = (*_CALLED_AT_ONCE, "__iter__") if is_hashed else _CALLED_AT_ONCE
     if kind is reversed or any(
-        type(class_attribute(kind, method)) is FunctionType for method in asked
+        type(class_attribute(kind, method)) is FunctionType for method in methods
     ):
         return False
     return not is_hashed or all(is_plain_key(element) for element in set_elements(thing))
@@ -93,44 +99,40 @@ def copies_unseen(args: Arguments) -> bool:
 
 @models(list)
 def _list(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0]) if args else []
-    return make_list(site, control, pairs, _shape(site, control, args[0]) if args else None)
+    return make_list(site, control, *_copied(site, control, args))
 
 
 @models(tuple)
 def _tuple(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     if args and type(args[0][0]) is tuple:
         return args[0]
-    pairs = all_pairs(site, control, args[0]) if args else []
-    return make_tuple(site, control, pairs, _shape(site, control, args[0]) if args else None)
+    return make_tuple(site, control, *_copied(site, control, args))
 
 
 @models(set)
 def _set(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) > 1 or not copies_unseen(args):
+    if named or len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0]) if args else []
-    needs = tuple(tag for _, tag in pairs)
-    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0]) if args else None))
+    pairs, shape = _copied(site, control, args)
+    shape = Tag((OP, site, control, *(tag for _, tag in pairs), shape))
     return make_set(site, control, pairs, shape)
 
 
 @models(frozenset)
 def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if named or len(args) != 1 or type(args[0][0]) is frozenset or not copies_unseen(args):
+    if named or len(args) != 1 or type(args[0][0]) is frozenset or not can_copy_by_items(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs, shape = _copied(site, control, args)
     made, operation = run_out_of_sight(
         site, control, tuple(pairs), frozenset, [value for value, _ in pairs]
     )
     RUN.time += 1
-    needs = tuple(tag for _, tag in pairs)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
-    shape = Tag((OP, site, control, *needs, _shape(site, control, args[0])))
+    shape = Tag((OP, site, control, *(tag for _, tag in pairs), shape))
     shadow_set(made, entries, shape_after_comparisons(operation, shape))
     synchronise(made, site, control, pairs)
     return made, Tag((NEW, site, control, None))
@@ -138,7 +140,7 @@ def _frozenset(site: int, control: Control, _: Pair, args: Arguments, named: Key
 
 @models(dict)
 def _dict(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) > 1 or not copies_unseen(args):
+    if len(args) > 1 or not can_copy_by_items(args):
         return NotImplemented
     entries = dict_entries(site, control, args, named)
     shape = _shape(site, control, args[0]) if args else None
@@ -163,7 +165,7 @@ def dict_entries(
 
 
 def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pair, Pair]:
-    parts = all_pairs(site, control, element) if is_iterable(element[0]) else None
+    parts = list(iterate_pairs(site, control, element)) if is_iterable(element[0]) else None
     if parts is None:
         raise TypeError(
             f"cannot convert dictionary update sequence element #{number} to a sequence"
@@ -177,9 +179,9 @@ def _entry(site: int, control: Control, element: Pair, number: int) -> tuple[Pai
 
 @models(sorted)
 def _sorted(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) != 1 or named.keys() - {"key", "reverse"} or not copies_unseen(args):
+    if len(args) != 1 or named.keys() - {"key", "reverse"} or not can_copy_by_items(args):
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs = list(iterate_pairs(site, control, args[0]))
     order, shape = sorted_order(site, control, pairs, args[0], named)
     return make_list(site, control, [pairs[index] for index in order], shape)
 
@@ -188,11 +190,8 @@ def sorted_order(
     site: int, control: Control, pairs: list[Pair], owner: Pair, named: Keywords
 ) -> tuple[list[int], MaybeTag]:
     """The order of values after sorting, and the tag of that order."""
-    key = named.get("key", (None, None))
     backwards = named.get("reverse", (False, None))
-    keys = pairs
-    if key[0] is not None:
-        keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+    keys = _sort_keys(site, control, pairs, named)
     values = [value for value, _ in keys]
     order, operation = run_out_of_sight(
         site, control, tuple(keys),
@@ -201,6 +200,14 @@ def sorted_order(
     needs = (*deep_tags(keys), owner[1], shape_tag(owner[0]), backwards[1])
     callbacks = tuple(tag for _, tag in operation.callbacks)
     return order, Tag((OP, site, control, *needs, *callbacks))
+
+
+def _sort_keys(site: int, control: Control, pairs: list[Pair], named: Keywords) -> list[Pair]:
+    """What values are compared by: the results of the key function, if there is one."""
+    key = named.get("key", (None, None))
+    if key[0] is None:
+        return pairs
+    return [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
 
 
 # --- iterators -----------------------------------------------------------------------------------
@@ -267,25 +274,18 @@ class _Together(IteratorSource):
 class _Mapped(IteratorSource):
     """The source of `map`: the results of the function."""
 
-    def __init__(self, iterator: object, called: _Called):
-        super().__init__(iterator, *(recorder.owner for recorder in called.recorders))
-        self._called = called
+    def __init__(self, iterator: object, latest: _Called | _Recorder, *behind: Pair):
+        super().__init__(iterator, *behind)
+        self._latest = latest
 
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
-        return Tag((SEL, site, control, self._called.tag))
+        return Tag((SEL, site, control, self._latest.tag))
 
 
-class _Filtered(IteratorSource):
+class _Filtered(_Mapped):
     """The source of `filter`: its values depend on all tests so far."""
 
     heeds_callbacks = True
-
-    def __init__(self, iterator: object, recorder: _Recorder):
-        super().__init__(iterator, recorder.owner)
-        self._recorder = recorder
-
-    def tag(self, site: int, control: Control, value: object) -> MaybeTag:
-        return Tag((SEL, site, control, self._recorder.tag))
 
 
 @models(zip)
@@ -317,7 +317,7 @@ def _map(site: int, control: Control, _: Pair, args: Arguments, named: Keywords)
     recorders = [_Recorder(site, control, iterable) for iterable in args[1:]]
     called = _Called(site, control, args[0], recorders)
     made = map(called, *recorders)
-    _Mapped(made, called)
+    _Mapped(made, called, *args[1:])
     return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
@@ -330,7 +330,7 @@ def _filter(site: int, control: Control, _: Pair, args: Arguments, named: Keywor
     if args[0][0] is not None:
         called = _Called(site, control, args[0], [recorder])
     made = filter(called, recorder)
-    _Filtered(made, recorder)
+    _Filtered(made, recorder, args[1])
     return made, Tag((NEW, site, control, None, *(tag for _, tag in args)))
 
 
@@ -374,16 +374,14 @@ def _extreme(function: Callable[..., Any]) -> None:
             return NotImplemented
         if len(args) > 1 and "default" in named:
             return NotImplemented
-        pairs = list(args) if len(args) > 1 else all_pairs(site, control, args[0])
+        pairs = list(args) if len(args) > 1 else list(iterate_pairs(site, control, args[0]))
         if not pairs:
             if "default" not in named:
-                return call_with_tags(site, control, (_raising(function), None), (args[0],), {})
+                raising = (lambda _: function(()), None)
+                return call_with_tags(site, control, raising, (args[0],), {})
             chosen = named["default"]
             return chosen[0], Tag((SEL, site, control, chosen[1], *deep_tags(args)))
-        key = named.get("key", (None, None))
-        keys = pairs
-        if key[0] is not None:
-            keys = [call_with_tags(site, control, key, (pair,), {}) for pair in pairs]
+        keys = _sort_keys(site, control, pairs, named)
         values = [value for value, _ in keys]
         index, operation = run_out_of_sight(
             site, control, tuple(keys),
@@ -394,10 +392,6 @@ def _extreme(function: Callable[..., Any]) -> None:
         return pairs[index][0], Tag((SEL, site, control, pairs[index][1], *needs))
 
 
-def _raising(function: Callable[..., Any]) -> object:
-    return lambda _: function(())
-
-
 _extreme(max)
 _extreme(min)
 
@@ -406,7 +400,7 @@ _extreme(min)
 def _sum(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
     if not args or len(args) > 2 or named.keys() - {"start"}:
         return NotImplemented
-    pairs = all_pairs(site, control, args[0])
+    pairs = list(iterate_pairs(site, control, args[0]))
     start = args[1:] if len(args) > 1 else tuple(named.values())
     value, operation = run_out_of_sight(
         site, control, (*pairs, *start), sum, [value for value, _ in pairs],

@@ -74,10 +74,10 @@ def enter_function(
     else:
         pending = _expected_call(operation, frame, values)
     if info.is_stepped and pending is not None:
-        parent = pending.control.activation  # whoever made it
+        parent = pending.control.activation  # the call that made it
     else:
-        asked = RUN.maker_of(frame) if info.is_stepped else None
-        parent = asked or RUN.frames.get(id(frame.f_back)) or nearest_activation(frame)
+        maker = RUN.maker_of(frame) if info.is_stepped else None
+        parent = maker or RUN.frames.get(id(frame.f_back)) or nearest_activation(frame)
     RUN.number += 1
     RUN.time += 1
     activation = Activation(RUN.number, info, parent)
@@ -275,7 +275,7 @@ def end_activation(activation: Activation) -> None:
     if operation is not None:
         if activation.result is not None:
             operation.callbacks.append((activation.value, activation.result))
-        elif activation.failure is not None:  # `hasattr` and others go on without it
+        elif activation.failure is not None:  # `hasattr` and others catch it
             operation.callbacks.append((FAILED, activation.failure))
     elif activation.control.site == 0:
         RUN.stray_results = Tag(

@@ -94,7 +94,7 @@ def prepare_call(
         if made is not NotImplemented:
             return ModelledCall(_under_stars(site, control, made, stars) if stars else made, before)
     if issubclass(type(function), type):
-        return prepare_instance(site, control, called, arguments, keywords, stars, is_rewritten)
+        return prepare_instance(site, control, called, arguments, keywords, stars)
     receiver_operand: tuple[Pair, ...] = ()
     if issubclass(type(function), _BOUND) and function.__self__ is not None:
         receiver_operand = ((function.__self__, receiver_tag(tag)),)
@@ -133,22 +133,15 @@ def _is_simple(function: Any, arguments: tuple[Pair, ...], named: dict[str, Pair
 
 
 def _prepare_simple(
-    site: int,
-    control: Control,
-    called: Pair,
-    arguments: tuple[Pair, ...],
+    site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
     stars: tuple[MaybeTag, ...],
-) -> PreparedCall:
+) -> PreparedCall:  # fmt: skip
     function, tag = called
     needs = (receiver_tag(tag), *(tag for _, tag in arguments), *stars)
-    prepared = PreparedCall(
-        function, [value for value, _ in arguments], {}, _finish_simple, THREAD.operation
-    )
-    prepared.tag = Tag((OP, site, control, *needs))
+    made = Tag((OP, site, control, *needs))
     # If it fails, the exception gets its tag from this.
-    prepared.operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
-    THREAD.operation, THREAD.pending = prepared.operation, None
-    return prepared
+    operation = Operation(site, control, ((function.__self__, needs[0]), *arguments))
+    return PreparedCall(called, arguments, {}, _finish_simple, made).begin(operation)
 
 
 def _finish_simple(prepared: PreparedCall, value: object) -> Pair:

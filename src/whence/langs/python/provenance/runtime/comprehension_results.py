@@ -23,7 +23,6 @@ from whence.langs.python.provenance.runtime.tagged_operations import (
     shape_after_comparisons,
     shape_tag,
     test_and_note,
-    test_outcome,
 )
 from whence.langs.python.provenance.runtime.type_inspection import name_of
 from whence.langs.python.provenance.tags import (
@@ -73,7 +72,7 @@ def _spread_into(
 def test_condition(site: int, control: Control, condition: Pair) -> Control:
     """Test a condition of a comprehension; one that fails drops an element."""
     decided = Tag((*test_and_note(site, control, condition), control.dropped))
-    if not test_outcome(decided) and control.dropped is not None:
+    if not decided.outcome and control.dropped is not None:
         RUN.note_dropped(control.dropped, decided)
     return decided
 
@@ -81,7 +80,7 @@ def test_condition(site: int, control: Control, condition: Pair) -> Control:
 def condition_rounds(site: int, control: Control, condition: Pair) -> tuple[Control, ...]:
     """The same as a loop of one round or none, where no variable may be bound."""
     decided = test_condition(site, control, condition)
-    return (decided,) if test_outcome(decided) else ()
+    return (decided,) if decided.outcome else ()
 
 
 Made = list[tuple[Any, Control]]
@@ -146,18 +145,10 @@ def yield_from_expression(site: int, control: Control, element: Pair) -> object:
     return value
 
 
-_MAKERS: dict[str, Callable[..., Pair]] = {
-    "list_comprehension": list_comprehension,
-    "set_comprehension": set_comprehension,
-    "dict_comprehension": dict_comprehension,
-    "generator_expression": generator_expression,
-}
-
-
 def comprehension_here(
-    maker: str, site: int, control: Control, source: Pair,
+    maker: Callable[..., Pair], site: int, control: Control, source: Pair,
     make: Callable[[list[MaybeTag], Pair], Any],
 ) -> Pair:  # fmt: skip
     """A comprehension where no variable may be bound."""
     dropped: list[MaybeTag] = []
-    return _MAKERS[maker](site, control, dropped, source, make(dropped, source))
+    return maker(site, control, dropped, source, make(dropped, source))

@@ -57,7 +57,7 @@ def enter_handler(activation: Activation, site: int, control: Control) -> Contro
     note_current_error(activation, control, error)
     THREAD.operation = None
     why = shadow_for(error).shape
-    if RUN.stray_results is not None:  # what `except` names may have been worked out
+    if RUN.stray_results is not None:  # calls may have decided what `except` names
         why = Tag((OP, site, control, why, RUN.stray_results))
     decided = Tag((CTL, site, control, why, control.activation, True))
     decided.activation.note_decision(RUN.time, decided)
@@ -101,17 +101,18 @@ def raise_value(site: int, control: Control, exception: Pair) -> object:
 class ContextManager:
     """The context manager that `with` uses: its methods are called with tags."""
 
+    _NAMES = ("__enter__", "__exit__")
+
     def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
         self._where = site, control
         self._activation = activation
-        kind = type(manager[0])
-        self._enter = self._method(manager, kind, "__enter__", "__exit__")
-        self._exit = self._method(manager, kind, "__exit__", "__exit__")
+        self._enter, self._exit = (self._method(manager, name) for name in self._NAMES)
 
-    def _method(self, manager: Pair, kind: type, name: str, last: str) -> Pair:
+    def _method(self, manager: Pair, name: str) -> Pair:
+        kind = type(manager[0])
         method = class_attribute(kind, name)
         if method is None:
-            raise TypeError(_not_a_manager(kind, name, last)) from None
+            raise TypeError(_not_a_manager(kind, name, self._NAMES[1])) from None
         bound = (
             method.__get__(manager[0], kind)
             if has_special_method(type(method), "__get__")
@@ -152,12 +153,7 @@ def _not_a_manager(kind: type, missing: str, last: str) -> str:
 class AsyncContextManager(ContextManager):
     """The same for `async with`."""
 
-    def __init__(self, activation: Activation, site: int, control: Control, manager: Pair):
-        self._where = site, control
-        self._activation = activation
-        kind = type(manager[0])
-        self._enter = self._method(manager, kind, "__aenter__", "__aexit__")
-        self._exit = self._method(manager, kind, "__aexit__", "__aexit__")
+    _NAMES = ("__aenter__", "__aexit__")
 
     async def __aenter__(self) -> Pair:
         entered = call_with_tags(*self._where, self._enter, (), {})

@@ -22,7 +22,7 @@ def _variables() -> Any:
 
 
 PROXY = type(_variables()) if sys.version_info >= (3, 13) else None
-"""What writes to the variables of a function; before 3.13 nothing does."""
+"""The type of `f_locals` of a function, which writes to its variables from 3.13 on."""
 
 
 def own_cells(function: FunctionType) -> tuple[CellType, ...] | None:
@@ -77,7 +77,7 @@ def set_cell(site: int, control: Control, new_value: Pair, owner: Pair) -> None:
 
 
 def set_in_frame(site: int, control: Control, new_value: Pair, owner: Pair, key: object) -> bool:
-    """Note what a variable was set to by its frame, if that is what was done."""
+    """Note what a variable was set to, if it was set through its frame; returns whether it was."""
     thing = owner[0]
     if type(thing) is not PROXY or type(key) is not str or shadow_name(key) not in thing:
         return False

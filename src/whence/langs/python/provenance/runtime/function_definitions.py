@@ -90,11 +90,6 @@ def note_default(default: Pair) -> object:
     return default[0]
 
 
-def define_lambda(site: int, control: Control, function: object) -> Pair:
-    """The function of a lambda expression, with its tag."""
-    return function, Tag((NEW, site, control, None))
-
-
 def function_tag(site: int, control: Control) -> MaybeTag:
     """The tag of a function that was just defined."""
     return Tag((NEW, site, control, None))

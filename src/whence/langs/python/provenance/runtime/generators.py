@@ -81,7 +81,7 @@ class _Delegate:
         return yield_value(self._activation, *self._where, yielded)
 
 
-class _Begun:
+class _ExistingIterator:
     """An iterator that already exists: `yield from` must not ask for it again."""
 
     __slots__ = ("_iterator",)
@@ -103,7 +103,7 @@ def delegate(activation: Activation, site: int, control: Control, source: Pair) 
     iterator = iterator_of(site, control, source)
     kind = type(iterator[0])
     if has_special_method(kind, "send") or type(class_attribute(kind, "__next__")) is FunctionType:
-        return _Begun(iterator[0])  # code of the program, which tells what it gives
+        return _ExistingIterator(iterator[0])  # code of the program, which notes its own tags
     return _Delegate(activation, step_iterator(site, control, iterator, source), site, control)
 
 
@@ -124,11 +124,6 @@ def _run_tag(site: int, control: Control, source: Pair, value: object) -> MaybeT
         return Tag((CONST, site, control))
     made = Tag((OP, site, control, *deep_tags((source,)), RUN.stray_results))
     return Candidates(site, control, (source,), made).tag(value)
-
-
-def awaitable(awaited: Pair) -> object:
-    """The object that is awaited."""
-    return awaited[0]
 
 
 def await_result(site: int, control: Control, awaited: Pair, value: object) -> Pair:

@@ -7,10 +7,10 @@ tuples), the parameter names say which attribute each argument became.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from whence.langs.python.provenance.runtime.function_definitions import is_rewritten
 from whence.langs.python.provenance.runtime.object_contents import stored_attributes
 from whence.langs.python.provenance.runtime.opaque_holders import note_held
 from whence.langs.python.provenance.runtime.out_of_sight_calls import (
@@ -20,7 +20,7 @@ from whence.langs.python.provenance.runtime.out_of_sight_calls import (
     out_of_sight_tag,
     resynchronise,
 )
-from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation, PendingCall
+from whence.langs.python.provenance.runtime.run_state import RUN, Operation, PendingCall
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     shadow_for,
@@ -31,41 +31,31 @@ from whence.langs.python.provenance.runtime.type_inspection import class_attribu
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, MaybeTag, Pair, Tag
 
 _ANY = object()
-_MAKES = type.__dict__["__call__"]
+_TYPE_CALL = type.__dict__["__call__"]
 
 
 def prepare_instance(
     site: int, control: Control, called: Pair, arguments: tuple[Pair, ...],
-    keywords: dict[str, Pair], stars: tuple[MaybeTag, ...], is_rewritten: Callable[[Any], bool],
+    keywords: dict[str, Pair], stars: tuple[MaybeTag, ...],
 ) -> PreparedCall:  # fmt: skip
     """A call of a class."""
     kind, tag = called
     made: MaybeTag = Tag((NEW, site, control, None, tag))
-    values = [value for value, _ in arguments]
-    prepared = PreparedCall(
-        kind,
-        values,
-        {name: value for name, (value, _) in keywords.items()},
-        _finish,
-        THREAD.operation,
-    )
-    prepared.called, prepared.tag = called, made
+    prepared = PreparedCall(called, arguments, keywords, _finish, made)
     operation = Operation(site, control, (*arguments, *keywords.values(), *count_operands(stars)))
-    if class_attribute(type(kind), "__call__") is _MAKES:
+    if class_attribute(type(kind), "__call__") is _TYPE_CALL:
         operation.expected = {}
         for name, first in (("__new__", tag), ("__init__", made)):
             function = _class_function(kind, name)
             if is_rewritten(function):
                 pending = operation.expected[id(function.__code__)] = PendingCall(
                     function, tag, site, control, [first, *(tag for _, tag in arguments)],
-                    [_ANY, *values], {key: tag for key, (_, tag) in keywords.items()},
+                    [_ANY, *prepared.arguments], {key: tag for key, (_, tag) in keywords.items()},
                 )  # fmt: skip
                 pending.starred = stars
     note_passed(operation)
     prepared.in_sight = bool(operation.expected)
-    prepared.operation = operation
-    THREAD.operation, THREAD.pending = operation, None
-    return prepared
+    return prepared.begin(operation)
 
 
 def _class_function(kind: Any, name: str) -> Any:

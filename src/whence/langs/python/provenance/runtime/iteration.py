@@ -119,9 +119,9 @@ def _note_advance(operation: Operation, source: IteratorSource, *ended: MaybeTag
     """Note what decides how far an iterator runs that advances others or calls functions: these
     could have done more, or less. Noted once, and when it ends.
     """
-    if len(source.behind) < 2 or (source.is_aimed and not ended):
+    if len(source.behind) < 2 or (source.is_advance_noted and not ended):
         return
-    source.is_aimed = True
+    source.is_advance_noted = True
     if any(
         has_special_method(type(value), "__next__") or callable(value) for value, _ in source.behind
     ):
@@ -247,11 +247,6 @@ def _index_pairs(site: int, control: Control, owner: Pair) -> Iterator[Pair]:
         index += 1
 
 
-def all_pairs(site: int, control: Control, owner: Pair) -> list[Pair]:
-    """All values of an iterable."""
-    return list(iterate_pairs(site, control, owner))
-
-
 def is_plain_dict(thing: object) -> bool:
     """Whether reading it as a whole never calls a method of the program."""
     return issubclass(type(thing), dict) and class_attribute(type(thing), "__iter__") in _KEYS
@@ -349,8 +344,8 @@ def loop_end(site: int, control: Control, owner: Pair, changes: bool) -> Control
     return made
 
 
-class _AsyncRounds:
-    """The iterator of `async for`."""
+class AsyncRounds:
+    """The values of `async for`, each with the control of its round."""
 
     def __init__(self, site: int, control: Control, owner: Pair, dropped: object):
         self._where = site, control
@@ -374,8 +369,3 @@ class _AsyncRounds:
             tag = outcome_tag(operation, value, (self._owner[1],))
         why = Tag((OP, site, control, self._owner[1], tag))
         return (value, tag), Tag((CTL, site, control, why, control.activation, True, self._dropped))
-
-
-def iterate_async(site: int, control: Control, owner: Pair, dropped: object) -> _AsyncRounds:
-    """The values of `async for`, each with the control of its round."""
-    return _AsyncRounds(site, control, owner, dropped)

@@ -32,7 +32,7 @@ _NONE = object()
 class IteratorSource:
     """Knows the tag of the last value of an iterator."""
 
-    __slots__ = ("behind", "callbacks", "is_aimed", "iterator")
+    __slots__ = ("behind", "callbacks", "is_advance_noted", "iterator")
 
     heeds_callbacks = False
     """Whether callbacks decide which values the iterator gives and when it ends. If so, each
@@ -44,7 +44,7 @@ class IteratorSource:
         """What it iterates over."""
         self.callbacks: list[Pair] = []
         """What callbacks returned to it for its last value."""
-        self.is_aimed = False
+        self.is_advance_noted = False
         """Whether it is noted what decides how far it runs."""
         RUN.sources[id(iterator)] = (iterator, self)
 
@@ -82,12 +82,8 @@ class SequenceSource(IteratorSource):
 class KeySource(IteratorSource):
     """The source of an iterator over a dict or a set."""
 
-    def __init__(self, iterator: object, owner: Pair):
-        super().__init__(iterator, owner)
-        self._owner = owner
-
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
-        return key_tag(site, control, self._owner, value)
+        return key_tag(site, control, self.behind[0], value)
 
 
 class ViewSource(IteratorSource):
@@ -95,19 +91,17 @@ class ViewSource(IteratorSource):
 
     def __init__(self, iterator: object, owner: Pair, kind: str, keys: Iterator[object]):
         super().__init__(iterator, owner)
-        self._owner = owner
         self._kind = kind
         self._keys = keys
         """An iterator over the same dict, advanced in step."""
 
     def tag(self, site: int, control: Control, value: Any) -> MaybeTag:
+        [owner] = self.behind
         if self._kind == "items":
             key, part = value
-            tags = key_tag(site, control, self._owner, key)
-            entry = entry_tag(site, control, self._owner, key, part)
-            return tuple_tag(site, control, value, (tags, entry))
-        key = next(self._keys, _NONE)
-        return entry_tag(site, control, self._owner, key, value)
+            tags = key_tag(site, control, owner, key), entry_tag(site, control, owner, key, part)
+            return tuple_tag(site, control, value, tags)
+        return entry_tag(site, control, owner, next(self._keys, _NONE), value)
 
 
 class DictView:
@@ -131,14 +125,12 @@ _MAPPINGS: tuple[dict[object, object], ...] = ({}, OrderedDict())
 _VIEWS = [
     view for mapping in _MAPPINGS for view in (mapping.keys(), mapping.values(), mapping.items())
 ]
-_WINDOWS = IdentitySet(
-    MappingProxyType, memoryview, *map(type, _VIEWS)
-)  # fmt: skip
+_LIVE_VIEWS = IdentitySet(MappingProxyType, memoryview, *map(type, _VIEWS))
 
 
 def note_live_view(thing: object, behind: tuple[Pair, ...]) -> None:
     """Note the objects behind a live view, if this is one."""
-    if type(thing) in _WINDOWS and source_of(thing) is None:
+    if type(thing) in _LIVE_VIEWS and source_of(thing) is None:
         LiveView(thing, tuple(pair for pair in behind if pair[0] is not thing))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from whence.langs.python.provenance.runtime import item_access, tagged_operations
 from whence.langs.python.provenance.runtime.builtin_models import (
-    copies_unseen,
+    can_copy_by_items,
     dict_entries,
     sorted_order,
 )
@@ -23,6 +23,7 @@ from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, not
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
+    Shadow,
     absorb,
     is_plain_key,
     key_identity,
@@ -144,15 +145,23 @@ def _pop(site: int, control: Control, owner: Pair, args: Arguments, named: Keywo
     shadow = sequence_shadow(site, control, owner)
     index = args[0][0] if args else -1
     value, _ = run_out_of_sight(site, control, (owner, *args), list.pop, thing, index)
-    RUN.time += 1
-    expected, tag = shadow.values.pop(index), shadow.items.pop(index)
-    if expected is not value:
-        synchronise(thing, site, control, (owner,))
-        tag = Candidates(site, control, (owner,)).tag(value)
+    tag = _popped_tag(site, control, owner, shadow, index, value)
     needs = (owner[1], shadow.shape, *(tag for _, tag in args))
     position = index if index >= 0 else stored_length(thing) + 1 + index
     _reshape(site, control, owner, *(tag for _, tag in args))
     return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), position, *needs))
+
+
+def _popped_tag(
+    site: int, control: Control, owner: Pair, shadow: Shadow, index: int, value: object
+) -> MaybeTag:
+    """Drop an item from the shadow of a sequence that it was popped from; its tag."""
+    RUN.time += 1
+    expected, tag = shadow.values.pop(index), shadow.items.pop(index)
+    if expected is value:
+        return tag  # type: ignore[no-any-return]
+    synchronise(owner[0], site, control, (owner,))
+    return Candidates(site, control, (owner,)).tag(value)
 
 
 def _model_whole(name: str, change: Callable[[list[Any]], None]) -> None:
@@ -217,11 +226,7 @@ def _pop_end(name: str, index: int) -> None:
         thing = owner[0]
         shadow = sequence_shadow(site, control, owner)
         value, _ = run_out_of_sight(site, control, (owner,), getattr(deque, name), thing)
-        RUN.time += 1
-        expected, tag = shadow.values.pop(index), shadow.items.pop(index)
-        if expected is not value:
-            synchronise(thing, site, control, (owner,))
-            tag = Candidates(site, control, (owner,)).tag(value)
+        tag = _popped_tag(site, control, owner, shadow, index, value)
         needs = (owner[1], shadow.shape)
         _reshape(site, control, owner)
         return value, Tag((LOAD, site, control, tag, RUN.time, id(thing), None, *needs))
@@ -308,7 +313,7 @@ def _setdefault(
 
 @models_method(dict, "update")
 def _update(site: int, control: Control, owner: Pair, args: Arguments, named: Keywords) -> object:
-    if len(args) > 1 or type(owner[0]) is not dict or not copies_unseen(args):
+    if len(args) > 1 or type(owner[0]) is not dict or not can_copy_by_items(args):
         return NotImplemented
     for key, value in dict_entries(site, control, args, named):
         item_access.set_item(site, control, value, owner, key)
@@ -338,7 +343,7 @@ def _clear_dict(
 def _copy_dict(
     site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
 ) -> object:
-    if args or named or type(owner[0]) is not dict or not copies_unseen((owner,)):
+    if args or named or type(owner[0]) is not dict or not can_copy_by_items((owner,)):
         return NotImplemented
     entries = dict_entries(site, control, (owner,), {})
     return make_dict(

@@ -1,4 +1,4 @@
-"""What holds what: which objects an object came to hold, and which may hold things out of sight."""
+"""Which objects hold which others, and which may hold values where they cannot be read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from whence.langs.python.provenance.runtime.type_inspection import (
 from whence.langs.python.provenance.tags import SCALARS
 
 _CONTAINERS = (*SEQUENCE_TYPES, dict, *SET_TYPES)
-_READ_THROUGH = IdentitySet(
+_READABLE_TYPES = IdentitySet(
     *_CONTAINERS, *SHARED_TYPES, MethodType, BaseException, GeneratorType, CoroutineType,
     AsyncGeneratorType, slice, *TEMPLATES,
 )  # fmt: skip
 _DISPLAYED = IdentitySet(list, tuple, dict)
-_TELLING = (*_CONTAINERS, *SHARED_TYPES)
+_NOTED_WHEN_STORED = (*_CONTAINERS, *SHARED_TYPES)
 """Types whose contents are noted when they are stored, or are shared by all."""
 
 
@@ -40,13 +40,13 @@ def is_opaque(thing: object) -> bool:
         return False
     entry = RUN.opaque_types.get(id(kind))
     if entry is None:
-        entry = RUN.opaque_types[id(kind)] = (kind, _hides(kind), is_program_class(kind))
+        entry = RUN.opaque_types[id(kind)] = (kind, _is_opaque_type(kind), is_program_class(kind))
     return entry[1]
 
 
-def _hides(kind: type) -> bool:
+def _is_opaque_type(kind: type) -> bool:
     order = mro_of(kind)
-    if any(base in _READ_THROUGH for base in order):
+    if any(base in _READABLE_TYPES for base in order):
         return False
     return not all(is_program_class(base) for base in order[:-1])
 
@@ -76,7 +76,7 @@ def note_referents(thing: object) -> None:
 
     What objects with items or attributes hold is noted when it is stored.
     """
-    if issubclass(type(thing), _TELLING) or type(thing) in SCALARS:
+    if issubclass(type(thing), _NOTED_WHEN_STORED) or type(thing) in SCALARS:
         return
     shadow = RUN.shadows.get(id(thing))
     if shadow is not None and shadow.attributes:

@@ -31,7 +31,6 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     Shadow,
     absorb,
     deep_tags,
-    has_parts,
     shadow_existing,
     shadow_from_candidates,
     shadow_of,
@@ -46,14 +45,14 @@ Finish = Callable[["PreparedCall", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
 _METHODS = IdentitySet(BuiltinFunctionType, MethodType)
-_WORLD = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
+_WORLD_MODULES = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
 """Modules in C whose functions change the outside world or global settings, which others read."""
-_FORGETFUL = frozenset({
+_STATELESS_MODULES = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
 })  # fmt: skip
 """Modules in Python whose functions keep nothing that another of them could return."""
-_ASKING = frozenset({"dataclasses", "typing"})
+_ANNOTATION_MODULES = frozenset({"dataclasses", "typing"})
 """Those that may evaluate annotations: the annotated object keeps the result."""
 _COUNT = "how many arguments"
 
@@ -81,18 +80,24 @@ class PreparedCall:
     )  # fmt: skip
 
     def __init__(
-        self, function: Any, arguments: list[Any], keywords: dict[str, Any], finish: Finish,
-        before: Operation | None,
+        self, called: Pair, arguments: tuple[Pair, ...], keywords: dict[str, Pair],
+        finish: Finish, tag: MaybeTag = None,
     ):  # fmt: skip
-        self.function = function
-        self.arguments = arguments
-        self.keywords = keywords
+        self.called = called
+        self.function: Any = called[0]
+        self.arguments: list[Any] = [value for value, _ in arguments]
+        self.keywords: dict[str, Any] = {name: value for name, (value, _) in keywords.items()}
         self.finish = finish
-        self.before = before
+        self.before = THREAD.operation
         self.operation: Operation | None = None
-        self.called: Pair = (None, None)
-        self.tag: MaybeTag = None
+        self.tag = tag
         self.in_sight = False
+
+    def begin(self, operation: Operation) -> PreparedCall:
+        """Make this the operation that the thread is executing."""
+        self.operation = THREAD.operation = operation
+        THREAD.pending = None
+        return self
 
 
 def prepare_out_of_sight(
@@ -100,26 +105,17 @@ def prepare_out_of_sight(
     keywords: dict[str, Pair], operands: tuple[Pair, ...],
 ) -> PreparedCall:  # fmt: skip
     """A call of code out of sight."""
-    prepared = PreparedCall(
-        called[0],
-        [value for value, _ in arguments],
-        {name: value for name, (value, _) in keywords.items()},
-        finish_out_of_sight,
-        THREAD.operation,
-    )
-    prepared.called = called
-    prepared.operation = Operation(site, control, (*operands, *keywords.values()))
+    operation = Operation(site, control, (*operands, *keywords.values()))
     if called[0] is os.getenv:
-        prepared.operation.operands += ((os.environ, None),)
+        operation.operands += ((os.environ, None),)
     elif called[0] is print:
         if sys.stdout is not RUN.stdout and "file" not in keywords:
-            prepared.operation.operands += ((sys.stdout, None),)
-        prepared.operation.text = printed_text(site, control, arguments, keywords)
-    note_passed(prepared.operation)
+            operation.operands += ((sys.stdout, None),)
+        operation.text = printed_text(site, control, arguments, keywords)
+    note_passed(operation)
     if type(called[0]) is MethodType:
         RUN.note_start(called[0], control.activation)
-    THREAD.operation, THREAD.pending = prepared.operation, None
-    return prepared
+    return PreparedCall(called, arguments, keywords, finish_out_of_sight).begin(operation)
 
 
 def count_operands(stars: tuple[MaybeTag, ...]) -> tuple[Pair, ...]:
@@ -156,12 +152,13 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     """Whether other functions of its module may later return what this call received."""
     if type(function) is FunctionType:
         module = function.__module__
-        return module not in _FORGETFUL or (module in _ASKING and bool(operation.callbacks))
-    if (
-        type(function) is MethodType
-    ):  # a class remembers its virtual subclasses: `Shape.register(Square)`
+        return module not in _STATELESS_MODULES or (
+            module in _ANNOTATION_MODULES and bool(operation.callbacks)
+        )
+    if type(function) is MethodType:
+        # A class remembers its virtual subclasses: `Shape.register(Square)`.
         return getattr(function.__func__, "__module__", "") == "abc"
-    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD
+    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD_MODULES
 
 
 @with_native
@@ -171,13 +168,10 @@ def out_of_sight_tag(
     """The tag of the result of an operation out of sight."""
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
-    needs = (
-        *deep_tags(operands),
-        *(stray_result for stray_result in (callee, RUN.stray_results) if stray_result is not None),
-    )
-    made = Tag((OP, site, control, *needs))
+    others = (tag for tag in (callee, RUN.stray_results) if tag is not None)
+    made = Tag((OP, site, control, *deep_tags(operands), *others))
     RUN.passed_out_of_sight = Tag((OP, site, control, made, RUN.passed_out_of_sight))
-    if selects or has_parts(value):
+    if selects or type(value) not in SCALARS:
         return out_of_sight_result(operation, value, made, selects)
     return made
 
@@ -189,7 +183,7 @@ def out_of_sight_result(
     site, control = operation.site, operation.control
     operands = (*operation.operands, *operation.callbacks)
     candidates = Candidates(site, control, operands, made)
-    if not has_parts(value):
+    if type(value) in SCALARS:
         return candidates.tag(value, selects=selects)
     if is_opaque(value):
         for operand, _ in operands:
@@ -206,7 +200,7 @@ def out_of_sight_result(
             and not shadow_from_candidates(value, candidates)
             and has_special_method(type(value), "__next__")
         ):
-            OpaqueSource(value, operands)
+            OpaqueSource(value, *operands)
     return tag
 
 
@@ -215,14 +209,11 @@ class OpaqueSource(IteratorSource):
 
     heeds_callbacks = True
 
-    def __init__(self, iterator: Any, operands: tuple[Pair, ...]):
-        super().__init__(iterator, *operands)
-
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         operands = (*self.behind, *self.callbacks)
         made = Tag((OP, site, control, *deep_tags(operands), RUN.stray_results))
         candidates = Candidates(site, control, operands, made)
-        if has_parts(value) and shadow_of(value) is None:
+        if type(value) not in SCALARS and shadow_of(value) is None:
             shadow_from_candidates(value, candidates)
         return candidates.tag(value)
 

@@ -11,7 +11,7 @@ program's own types are compared by identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from whence.langs.python.provenance.runtime.native_tagging import with_native
@@ -120,11 +120,6 @@ def is_plain_key(key: Any) -> bool:
     return kind in SCALARS or (kind is tuple and all(is_plain_key(item) for item in key))
 
 
-def has_parts(value: object) -> bool:
-    """Whether a value can have parts."""
-    return type(value) not in SCALARS
-
-
 @with_native
 def absorb(thing: object, site: int, control: Control, operands: Iterable[Pair]) -> None:
     """Note that an object may have kept any of these operands, or something made of them.
@@ -212,24 +207,32 @@ def shadow_existing(site: int, control: Control, owner: Pair) -> Shadow:
     """The shadow of an object that existed before: all it holds are parts of the object."""
     thing, tag = owner
 
-    def part(kind: str, key: object) -> MaybeTag:
+    def part(kind: str, key: object, value: object) -> MaybeTag:
         return Tag((PART, site, control, tag, (kind, key)))
 
+    return _shadow_contents(thing, stored_attributes(thing), part, tag)
+
+
+def _shadow_contents(
+    thing: Any, attributes: dict[str, object], tag_of: Callable[[str, Any, Any], MaybeTag],
+    shape: MaybeTag,
+) -> Shadow:  # fmt: skip
+    """The shadow of all that an object holds; `tag_of` receives kind, key and value of a part."""
     if issubclass(type(thing), SEQUENCE_TYPES):
-        count = len(sequence_items(thing))
-        made = shadow_sequence(thing, [part("item", number) for number in range(count)], tag)
+        items = enumerate(sequence_items(thing))
+        made = shadow_sequence(thing, [tag_of("item", n, item) for n, item in items], shape)
     elif issubclass(type(thing), dict):
         entries = list(dict.items(thing))
         made = shadow_mapping(
-            thing, [(k, v, part("key", k), part("item", k)) for k, v in entries], tag
+            thing, [(k, v, tag_of("key", k, k), tag_of("item", k, v)) for k, v in entries], shape
         )
     elif issubclass(type(thing), SET_TYPES):
         values = set_elements(thing)
-        made = shadow_set(thing, [(value, part("key", value)) for value in values], tag)
+        made = shadow_set(thing, [(value, tag_of("key", value, value)) for value in values], shape)
     else:
         made = new_shadow(thing)
-    for name, value in stored_attributes(thing).items():
-        made.attributes[name] = part("attribute", name)
+    for name, value in attributes.items():
+        made.attributes[name] = tag_of("attribute", name, value)
         made.attribute_values[name] = value
         note_held(thing, value)
     return made
@@ -261,10 +264,10 @@ class Candidates:
         hits = list({id(tag): tag for tag in tags}.values())
         # Numbers, short texts, functions and the empty tuple are the same wherever they come from.
         shared = type(value) in SCALARS or issubclass(type(value), SHARED_TYPES)
-        telling = not shared and not (type(value) is tuple and not value)
-        if len(hits) == 1 and (telling or selects):
+        is_identifying = not shared and not (type(value) is tuple and not value)
+        if len(hits) == 1 and (is_identifying or selects):
             return Tag((SEL, self.site, self.control, hits[0], made))
-        choices = tuple(hits) if telling or selects else (*hits, made)
+        choices = tuple(hits) if is_identifying or selects else (*hits, made)
         return Tag((AMBIG, self.site, self.control, choices, made))
 
 
@@ -360,31 +363,17 @@ def shadow_from_candidates(
     """Make the shadow of an object that code out of sight made or changed, if it can have one."""
     site, control = candidates.site, candidates.control
 
-    def stored(value: object) -> MaybeTag:
+    def stored(kind: str, key: object, value: object) -> MaybeTag:
         source = candidates.tag(value, selects=selects)
         return Tag((STORE, site, control, source, RUN.time))
 
     if issubclass(type(thing), SHARED_TYPES):
         return False
     RUN.time += 1
-    held_here = stored_attributes(thing)
-    if issubclass(type(thing), SEQUENCE_TYPES):
-        shadow_sequence(thing, [stored(item) for item in sequence_items(thing)], candidates.made)
-    elif issubclass(type(thing), dict):
-        entries = list(dict.items(thing))
-        shadow_mapping(thing, [(k, v, stored(k), stored(v)) for k, v in entries], candidates.made)
-    elif issubclass(type(thing), SET_TYPES):
-        values = set_elements(thing)
-        shadow_set(thing, [(value, stored(value)) for value in values], candidates.made)
-    elif held_here:
-        new_shadow(thing)
-    else:
+    attributes = stored_attributes(thing)
+    if not attributes and not issubclass(type(thing), (*SEQUENCE_TYPES, dict, *SET_TYPES)):
         return False
-    shadow = shadow_for(thing)
-    for name, value in held_here.items():
-        shadow.attributes[name] = stored(value)
-        shadow.attribute_values[name] = value
-        note_held(thing, value)
+    shadow = _shadow_contents(thing, attributes, stored, candidates.made)
     if depth:
         for value, _ in list(shadow.parts()):
             if type(value) not in SCALARS and shadow_of(value) is None:

@@ -40,8 +40,8 @@ from whence.langs.python.provenance.runtime import (
     unpacking,
     variable_tags,
 )
-from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, ShadowRun
-from whence.langs.python.provenance.tags import Activation, GeneratorRun
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
+from whence.langs.python.provenance.tags import Activation
 
 _PARTS = {
     tagged_operations: (
@@ -55,24 +55,24 @@ _PARTS = {
     attribute_access: "attribute closure set_attribute delete_attribute",
     item_access: "subscript set_item delete_item",
     displays: "make_slice make_list make_tuple make_set format_value join_pieces",
-    iteration: "iterate iterate_async nest_control loop_end",
+    iteration: "iterate AsyncRounds nest_control loop_end",
     unpacking: "spread_starred spread_elements unpack unpack_all",
     comprehension_results: (
         "display_dict test_condition condition_rounds list_comprehension set_comprehension "
         "dict_comprehension generator_expression yield_from_expression comprehension_here"
     ),
     method_models: "augment",
-    function_definitions: "define_function note_default define_lambda function_tag",
+    function_definitions: "define_function note_default function_tag",
     call_sites: "prepare_call finish_call call_with_tags collect_keywords NO_KEYWORDS",
     call_entry: (
         "enter_function return_value raise_from leave_function run_lambda enter_module leave_module"
     ),
     template_strings: "template",
-    generators: "yield_value resume_with delegate end_delegation awaitable await_result",
+    generators: "yield_value resume_with delegate end_delegation await_result",
     control_flow: (
         "current_time back_in_call enter_handler exception_tag after_try raise_value "
-        "ContextManager AsyncContextManager match_subject capture_tag end_match "
-        "program_names"
+        "ContextManager AsyncContextManager match_subject capture_tag end_match begin_class "
+        "end_class program_names"
     ),
 }
 
@@ -86,8 +86,6 @@ class Switch:
             for name in names.split():
                 setattr(self.names, name, getattr(module, name))
         vars(self.names).update(tagged_operations.OPERATORS)
-        self.names.begin_class = control_flow.begin_class  # type: ignore[attr-defined]
-        self.names.end_class = control_flow.end_class  # type: ignore[attr-defined]
         self.names.BaseException = BaseException  # type: ignore[attr-defined]
         self.names.passes = self._passes  # type: ignore[attr-defined]
         self.names.off = False  # type: ignore[attr-defined]
@@ -182,8 +180,8 @@ _NATIVE_NEEDS = {
     item_access: "read_item item_tag",
     out_of_sight_calls: "PreparedCall finish_out_of_sight out_of_sight_result",
     shadow_memory: "Shadow synchronise",
-    run_state: "RUN THREAD Operation PendingCall",
-    tags: "FUNCTIONS SITES Activation FunctionInfo Site",
+    run_state: "RUN THREAD Operation PendingCall ShadowRun",
+    tags: "FUNCTIONS SITES Activation FunctionInfo GeneratorRun Site",
 }
 """What the native functions read, and what they call in uncommon cases."""
 
@@ -192,8 +190,7 @@ def _bind_native() -> None:
     needs = {name: getattr(module, name) for module, names in _NATIVE_NEEDS.items()
              for name in names.split()}  # fmt: skip
     native_tagging.bind_native({
-        **needs, "ShadowRun": ShadowRun, "GeneratorRun": GeneratorRun, "deque": deque,
-        "getenv": os.getenv,
+        **needs, "deque": deque, "getenv": os.getenv,
         "MODELS": model_lookup.FUNCTIONS, "METHOD_MODELS": model_lookup.METHODS,
     })  # fmt: skip
 

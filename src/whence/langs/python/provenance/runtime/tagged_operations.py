@@ -20,7 +20,6 @@ from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operat
 from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     deep_tags,
-    has_parts,
     new_shadow,
     part_tag,
     shadow_for,
@@ -267,7 +266,7 @@ def apply_binary(
     if value is a:
         synchronise(value, site, control, (left, right), True)
         return value, left[1]
-    if has_parts(value):
+    if type(value) not in SCALARS:
         candidates = Candidates(site, control, (left, right))
         shadow_from_candidates(value, candidates, selects=kind in _HASHED)
         return value, Tag((NEW, site, control, None, candidates.made))
@@ -400,10 +399,6 @@ def test_and_note(site: int, control: Control, condition: Pair) -> Control:
     made = test(site, control, condition)
     made.activation.note_decision(RUN.time, made)
     return made
-
-
-def test_outcome(control: Control) -> Any:
-    return control.outcome
 
 
 @with_native

@@ -92,14 +92,10 @@ def _attribute(site: int, control: Control, owner: Pair, name: str) -> Pair:
 class TemplateSource(IteratorSource):
     """The source of an iterator over a template: its non-empty strings and interpolations."""
 
-    def __init__(self, iterator: object, owner: Pair):
-        super().__init__(iterator, owner)
-        self._owner = owner
-
     def tag(self, site: int, control: Control, value: object) -> MaybeTag:
         name = _TEXTS if type(value) is str else _VALUES
-        parts = _attribute(site, control, self._owner, name)
-        # Of equal texts any one will do: all were written there.
+        parts = _attribute(site, control, self.behind[0], name)
+        # Equal texts may be one object: any of them will do, since all were written there.
         index = next(index for index, part in enumerate(parts[0]) if part is value)
         return sequence_item_tag(site, control, parts, index, value)
 
