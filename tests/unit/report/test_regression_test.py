@@ -524,7 +524,10 @@ def test_what_a_script_has_changed_by_the_time_it_is_loaded_is_set_back(script: 
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        ("outer.<locals>.inner", "it is a function inside outer, to which no name leads"),
+        (
+            "outer.<locals>.inner",
+            "it is a function inside outer, which cannot be named from outside",
+        ),
         ("locked", "whose state cannot be seen"),
         ("made", "objects of Plain cannot be compared"),
         ("echo", "it takes what is sent to it"),

@@ -33,10 +33,11 @@ from whence.langs.python.source.bindings import (
     ModuleBindings,
     ProgramBindings,
     bound_in,
-    name_is_missing,
 )
 from whence.langs.python.source.code_locations import first_line as first_line_of
+from whence.langs.python.source.definitions import NOT_LITERAL, literal
 from whence.langs.python.source.scopes import FunctionNode
+from whence.langs.python.source.scopes import parameters as parameter_names
 from whence.langs.python.trace.value_recipes import QualifiedName
 
 _UNCLEAR = Unclear()
@@ -78,13 +79,13 @@ class AnnotationReader:
             case ast.Constant(str(text)):
                 return self.allowed(parse_annotation(text), scope, depth + 1)
             case ast.BinOp(left, ast.BitOr(), right):
-                return Either(
-                    (self.allowed(left, scope, depth + 1), self.allowed(right, scope, depth + 1))
-                )
+                sides = (self.allowed(side, scope, depth + 1) for side in (left, right))
+                return Either(tuple(sides))
             case ast.Name() | ast.Attribute():
                 return self._named(expression, scope, depth)
             case ast.Subscript(value, inner):
-                return self._subscript(value, _items(inner), scope, depth)
+                items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                return self._subscript(value, items, scope, depth)
             case _:
                 return _UNCLEAR
 
@@ -105,8 +106,8 @@ class AnnotationReader:
             source = self._modules.module(module)
             if source is None:
                 return Imported(module, expression.attr)
-            if name_is_missing(source, expression.attr):
-                return nothing
+            if not source.binding(expression.attr)[0]:
+                return nothing  # it may be a submodule
             return self._resolve(source, expression.attr)
         if not isinstance(expression, ast.Name) or scope.hidden & {expression.id, "*"}:
             return nothing
@@ -208,10 +209,6 @@ def parse_annotation(text: str) -> ast.expr | None:
         return None
 
 
-def _items(inner: ast.expr) -> Sequence[ast.expr]:
-    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
-
-
 def _dotted(expression: ast.expr) -> str | None:
     if isinstance(expression, ast.Name):
         return expression.id
@@ -243,13 +240,9 @@ def _library_type(module: str, name: str) -> Allowed:
 
 
 def _literals(inner: Sequence[ast.expr]) -> Allowed:
-    values: list[object] = []
-    for part in inner:
-        try:
-            values.append(ast.literal_eval(part))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return _UNCLEAR  # a member of an enum, or Literal inside of Literal
-    return OneOf(tuple(values))
+    values = tuple(map(literal, inner))
+    # A member of an enum, or Literal inside of Literal, is unclear.
+    return _UNCLEAR if NOT_LITERAL in values else OneOf(values)
 
 
 # --- functions -----------------------------------------------------------------------------------
@@ -259,20 +252,19 @@ def find_function(
     module: ModuleBindings, qualname: str, first_line: int
 ) -> tuple[FunctionNode, AnnotationScope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
-    name = qualname.rpartition(".")[2]
     matches: list[tuple[FunctionNode, AnnotationScope]] = []
 
     def search(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
         for node in _definitions(body):
             here = f"{path}{node.name}"
-            inside = hidden | _type_parameters(node)
+            inside = hidden | {item.name for item in getattr(node, "type_params", [])}
             if isinstance(node, ast.ClassDef):
                 search(node.body, inside | bound_in(node.body), f"{here}.")
                 continue
-            if here == qualname and first_line_of(node) == first_line and node.name == name:
+            if here == qualname and first_line_of(node) == first_line:
                 matches.append((node, AnnotationScope(module, inside)))
-            locals_ = bound_in(node.body) | {argument.arg for argument in _arguments(node.args)}
-            search(node.body, inside | locals_, f"{here}.<locals>.")
+            variables = bound_in(node.body).union(parameter_names(node.args))
+            search(node.body, inside | variables, f"{here}.<locals>.")
 
     search(module.tree.body, frozenset(), "")
     return matches[0] if len(matches) == 1 else None
@@ -288,17 +280,6 @@ def _definitions(body: list[ast.stmt]) -> list[FunctionNode | ast.ClassDef]:
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             pending += reversed(list(ast.iter_child_nodes(node)))
     return definitions
-
-
-def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
-    return frozenset(parameter.name for parameter in getattr(node, "type_params", []))
-
-
-def _arguments(arguments: ast.arguments) -> list[ast.arg]:
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return named + [
-        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class ReferenceVersion:
     def replaces(self, own: str, main: str) -> bool:
         """Whether this version has its own file instead of one of the program's."""
         if self.script is not None:
-            return own == main and not _same_path(own, self.script)
+            return own == main and os.path.realpath(own) != os.path.realpath(self.script)
         return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
@@ -193,7 +193,8 @@ class VersionPair:
         if own is None:
             return None
         named = [code for code in all_code(own) if code.co_qualname == entry.qualname]
-        mine = [code for code in named if _is(code, entry)]
+        key = entry.first_line, entry.line_table
+        mine = [code for code in named if (code.co_firstlineno, code.co_linetable) == key]
         if len(mine) != 1:
             return None  # the file is not what it was
         if other_file is None:
@@ -210,9 +211,8 @@ class VersionPair:
     @cached_property
     def only_functions_differ(self) -> bool:
         """Whether the versions differ only inside functions."""
-        if self.reference.script is None and not _same_data(
-            self.reference.anchor, self.reference.folder
-        ):
+        other = self.reference
+        if other.script is None and not _same_data(other.anchor, other.folder):
             return False
         return all(map(self._same_bodies, self.files()))
 
@@ -223,8 +223,7 @@ class VersionPair:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        ours, theirs = list(_bodies(one)), list(_bodies(two))
-        return list(map(content, ours)) == list(map(content, theirs))
+        return list(map(content, _bodies(one))) == list(map(content, _bodies(two)))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -271,10 +270,6 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _same_path(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
 def _root(file: str, module: str) -> list[str]:
     """The folder in which a module of this name is found in this file."""
     path = Path(file)
@@ -293,10 +288,6 @@ def _bodies(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:
             yield from _bodies(constant)
-
-
-def _is(code: CodeType, entry: CodeEntry) -> bool:
-    return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
 
 
 def _same_data(one: str, other: str) -> bool:

@@ -95,7 +95,7 @@ def _may_hide(recipe: Recipe) -> bool:
 
 @dataclass
 class RecordedReferenceRun:
-    """A recorded run of a version."""
+    """A recorded run of the reference."""
 
     tree: ColumnTree
 
@@ -136,7 +136,7 @@ class ReferenceRuns:
         self._runs: list[RecordedReferenceRun] | None = None
         self._endings: list[ColumnTree] | None = None
         self.problem = ""
-        """Why there is none."""
+        """Why there are no runs."""
 
     def runs(self) -> list[RecordedReferenceRun]:
         """Two runs with whole values, recorded when they are first needed; none if that failed."""
@@ -152,13 +152,10 @@ class ReferenceRuns:
 
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
-            trees = [
-                record_run(
-                    self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
-                    whole,
-                )
-                for seed in ("1", "2")
-            ]  # fmt: skip
+            trees = []
+            for seed in ("1", "2"):
+                output = self._folder / f"run-{seed}-{whole}.whence"
+                trees.append(record_run(self._version, output, seed, self._limit, whole))
             for tree in trees:
                 self._check(tree)
         except WhenceError as problem:

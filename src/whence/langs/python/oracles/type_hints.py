@@ -10,7 +10,7 @@ wrong argument may be the cause.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,8 +24,8 @@ from whence.langs.python.oracles.annotations import (
     parameters,
     parse_annotation,
 )
+from whence.langs.python.oracles.recipe_comparison import labelled_parts
 from whence.langs.python.source.bindings import ProgramBindings
-from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, place_of
@@ -128,7 +128,8 @@ def _declared(modules: ProgramBindings, code: CodeEntry) -> _Declared | None:
     function, scope = match
     declared = tuple(parameters(function))
     names = tuple(_mangle(parameter.name, code.qualname) for parameter in declared)
-    if names != code.parameters or _is_unchecked(function):
+    decorators = map(ast.unparse, function.decorator_list)
+    if names != code.parameters or any("no_type_check" in decorator for decorator in decorators):
         return None
     return _Declared(declared, function.returns, scope)
 
@@ -138,10 +139,6 @@ def _mangle(name: str, qualname: str) -> str:
     owner = qualname.rpartition(".")[0].rpartition(".")[2].lstrip("_")
     private = name.startswith("__") and not name.endswith("__")
     return f"_{owner}{name}" if private and owner and owner != "<locals>" else name
-
-
-def _is_unchecked(function: FunctionNode) -> bool:
-    return any("no_type_check" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 class _CallCheck:
@@ -156,7 +153,7 @@ class _CallCheck:
         self._shown = shown
 
     def judge(self) -> Judgement | None:
-        labels = _labels(self._call.arguments.values(), self._call.captured.values())
+        labels = labelled_parts(self._inputs())
         certain = True
         for index, parameter in enumerate(self._declared.parameters):
             value = self._call.arguments[self._call.code.parameters[index]]
@@ -188,8 +185,7 @@ class _CallCheck:
         call, annotation = self._call, self._declared.returns
         if annotation is None:
             return None
-        before = _labels(call.arguments.values(), call.captured.values())
-        labels = {**before, **_labels(call.changed.values())}
+        labels = labelled_parts([*self._inputs(), *call.changed.values()])
         outcome = call.outcome
         if call.code.flags & (f.GENERATOR | f.ASYNC_GENERATOR):
             held = self._yielded(annotation)
@@ -228,6 +224,9 @@ class _CallCheck:
     def _fits(self, value: r.Recipe, allowed: Allowed, labels: dict[int, r.Recipe]) -> bool | None:
         return fits(value, allowed, self._program.modules, labels.get)
 
+    def _inputs(self) -> list[r.Recipe]:
+        return [*self._call.arguments.values(), *self._call.captured.values()]
+
     def _argument_text(self, index: int) -> str:
         arguments = self._shown.arguments
         return show(arguments[index].value, BRIEF) if index < len(arguments) else ""
@@ -257,19 +256,8 @@ def _held(value: r.Recipe) -> Iterator[r.Recipe]:
 
 def _is_other(value: r.Recipe, default: ast.expr) -> bool:
     """Whether a value is certain not to be the default."""
-    if not isinstance(default, ast.Constant) or not isinstance(value, r.LiteralRecipe):
-        return isinstance(default, ast.Constant) and isinstance(
-            value, r.ItemsRecipe | r.EntriesRecipe
-        )
+    if not isinstance(default, ast.Constant):
+        return False
+    if not isinstance(value, r.LiteralRecipe):
+        return isinstance(value, r.ItemsRecipe | r.EntriesRecipe)
     return type(value.value) is not type(default.value) or value.value != default.value
-
-
-def _labels(*groups: Iterable[r.Recipe]) -> dict[int, r.Recipe]:
-    parts: dict[int, r.Recipe] = {}
-    for group in groups:
-        for value in group:
-            for part in r.walk(value):
-                label = getattr(part, "label", None)
-                if label is not None and not isinstance(part, r.SharedRecipe):
-                    parts[label] = part
-    return parts

@@ -76,12 +76,11 @@ def find_access(
     parts = name.split(".")
     importable = all(part.isidentifier() for part in parts)
     runs = definitions.runs_when_imported
-    if module == MAIN and (runs or not importable or _is_known(name, path)):
+    if module == MAIN and (runs or not importable or _is_shadowed(name, path)):
         if runs and not program.ended:
             raise CannotRebuild(
-                f"{path.name} runs its program as soon as it is imported, and that did not come to "
-                "an end by itself: "
-                'put what it does below `if __name__ == "__main__":` first'
+                f"{path.name} runs its program as soon as it is imported, and that did not end by "
+                'itself: put what it does below `if __name__ == "__main__":` first'
             )
         variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
         return ModuleAccess(name, None, path, variable if variable.isidentifier() else "script")
@@ -95,7 +94,7 @@ def find_access(
     return ModuleAccess(name, None if _is_installed(parts[0], folder) else folder)
 
 
-def _is_known(name: str, path: Path) -> bool:
+def _is_shadowed(name: str, path: Path) -> bool:
     """Whether an import would find another module of this name first."""
     return name in sys.stdlib_module_names or path.stem.startswith("test_")
 

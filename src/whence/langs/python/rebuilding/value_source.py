@@ -15,7 +15,7 @@ from whence.errors import WhenceError
 from whence.langs.python.rebuilding.import_names import ImportNames
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.record import matches
-from whence.langs.python.source.definitions import Construction, ModuleDefinitions, is_literal
+from whence.langs.python.source.definitions import NOT_LITERAL, Construction, ModuleDefinitions
 from whence.langs.python.trace.value_recipes import (
     BytearrayRecipe,
     ClassRecipe,
@@ -40,7 +40,6 @@ from whence.langs.python.trace.value_recipes import (
     walk,
 )
 
-NOT_PLAIN = object()
 _BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -50,25 +49,25 @@ class CannotRebuild(WhenceError):
 
 
 def plain(recipe: Recipe) -> object:
-    """The value of a recipe that consists of literals; `NOT_PLAIN` for others."""
+    """The value of a recipe that consists of literals; `NOT_LITERAL` for others."""
     match recipe:
         case LiteralRecipe(value):
             return value
         case ItemsRecipe("list" | "tuple" | "set" as kind, items):
             values = [plain(item) for item in items]
-            if any(item_value is NOT_PLAIN for item_value in values):
-                return NOT_PLAIN
+            if any(item_value is NOT_LITERAL for item_value in values):
+                return NOT_LITERAL
             try:
                 return {"list": list, "tuple": tuple, "set": set}[kind](values)
             except TypeError:
-                return NOT_PLAIN
+                return NOT_LITERAL
         case EntriesRecipe(entries):
             pairs = [(plain(key), plain(value)) for key, value in entries]
-            if any(key is NOT_PLAIN or value is NOT_PLAIN for key, value in pairs):
-                return NOT_PLAIN
+            if any(key is NOT_LITERAL or value is NOT_LITERAL for key, value in pairs):
+                return NOT_LITERAL
             return dict(pairs)
         case _:
-            return NOT_PLAIN
+            return NOT_LITERAL
 
 
 def same(one: object, other: object) -> bool:
@@ -92,18 +91,14 @@ class ValueWriter:
         self._named: dict[int, str] = {}
         self._known: dict[int, Recipe] = {}
         self._shared: set[int] = set()
-        self._open: set[int] = set()
 
-    def know(self, recipes: Iterable[Recipe]) -> None:
+    def register(self, recipes: Iterable[Recipe]) -> None:
         """Register all values that will be written, to find what they share."""
-        for recipe in recipes:
-            for part in walk(recipe):
-                if isinstance(part, SharedRecipe):
-                    self._shared.add(part.label)
-                else:
-                    label = getattr(part, "label", None)
-                    if label is not None:
-                        self._known.setdefault(label, part)
+        for part in (part for recipe in recipes for part in walk(recipe)):
+            if isinstance(part, SharedRecipe):
+                self._shared.add(part.label)
+            elif (label := getattr(part, "label", None)) is not None:
+                self._known.setdefault(label, part)
 
     def variable(self, hint: str, recipe: Recipe) -> str:
         """A variable that holds the value."""
@@ -111,13 +106,11 @@ class ValueWriter:
         label = getattr(target, "label", None)
         if label in self._named:
             return self._named[label]
-        text = self._cyclic(target, hint) if self._contains_itself(target) else None
-        if text is not None:
-            return text
+        if self._contains_itself(target):
+            return self._cyclic(target, hint)
         if isinstance(target, InstanceRecipe):
             return self._instance_variable(target, hint)
-        value = self._new(target)
-        return self._assign(hint, value, label)
+        return self._assign(hint, self._new(target), label)
 
     def expression(self, recipe: Recipe) -> Text:
         """The value as an expression; shared values get variables."""
@@ -126,7 +119,7 @@ class ValueWriter:
         if label is not None and label in self._named:
             return self._named[label]
         if label is not None and label in self._shared:
-            return self.variable(_wish(target), target)
+            return self.variable(variable_name(target), target)
         return self._new(target)
 
     def _target(self, recipe: Recipe) -> Recipe:
@@ -175,14 +168,14 @@ class ValueWriter:
                 name = self._assign(hint, "{}", label)
                 self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
-                raise CannotRebuild(f"{_wish(recipe)} contains itself")
+                raise CannotRebuild(f"{variable_name(recipe)} contains itself")
         return name
 
     # --- kinds of values -------------------------------------------------------------------------
 
     @singledispatchmethod
     def _new(self, recipe: Recipe) -> Text:
-        raise CannotRebuild(f"nobody knows how to write {type(recipe).__name__}")
+        raise CannotRebuild(f"{type(recipe).__name__} cannot be written as source")
 
     @_new.register
     def _(self, recipe: LiteralRecipe) -> Text:
@@ -235,7 +228,7 @@ class ValueWriter:
         owner = self._target(recipe.owner)
         if isinstance(owner, ClassRecipe | ModuleRecipe):
             return f"{flat(self.expression(owner))}.{method}"
-        return f"{self.variable(_wish(owner), owner)}.{method}"
+        return f"{self.variable(variable_name(owner), owner)}.{method}"
 
     @_new.register
     def _(self, recipe: SummaryRecipe) -> Text:
@@ -249,12 +242,9 @@ class ValueWriter:
             return Group(f"{name}(", (("", self.expression(recipe.content)),), ")")
         fields = definitions.tuple_fields(recipe.of.qualname) if definitions else None
         content = self._target(recipe.content)
-        if (
-            fields is not None
-            and isinstance(content, ItemsRecipe)
-            and len(fields) == len(content.items)
-        ):
-            parts = zip(fields, content.items, strict=True)
+        items = content.items if isinstance(content, ItemsRecipe) else ()
+        if fields is not None and isinstance(content, ItemsRecipe) and len(fields) == len(items):
+            parts = zip(fields, items, strict=True)
             named = tuple((f"{field}=", self.expression(part)) for field, part in parts)
             return Group(f"{name}(", named, ")")
         if definitions is None or not definitions.extends_plainly(recipe.of.qualname):
@@ -262,7 +252,7 @@ class ValueWriter:
         expression = Group(f"{name}(", (("", self._new(content)),), ")")
         if not recipe.state:
             return expression
-        variable = self._assign(_wish(recipe), expression, recipe.label)
+        variable = self._assign(variable_name(recipe), expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
@@ -290,19 +280,15 @@ class ValueWriter:
 
     @_new.register
     def _(self, recipe: InstanceRecipe) -> Text:
-        expression = self._construct(recipe)
-        if expression is not None and not expression[1]:
-            return expression[0]
-        return self._instance_variable(recipe, _wish(recipe))
+        construction = self._construct(recipe)
+        if construction is not None and not construction[1]:
+            return construction[0]
+        return self._instance_variable(recipe, variable_name(recipe))
 
     def _instance_variable(self, recipe: InstanceRecipe, hint: str) -> str:
-        construction = self._construct(recipe)
-        if construction is None:
-            name = self._assign(hint, self._raw(recipe.of), recipe.label)
-            self._set_state(name, recipe.of, recipe.state)
-            return name
-        name = self._assign(hint, construction[0], recipe.label)
-        self._set_state(name, recipe.of, construction[1])
+        expression, state = self._construct(recipe) or (self._raw(recipe.of), recipe.state)
+        name = self._assign(hint, expression, recipe.label)
+        self._set_state(name, recipe.of, state)
         return name
 
     def _construct(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
@@ -315,9 +301,9 @@ class ValueWriter:
         parts = []
         for parameter, attribute, default in construction.parameters:
             value = state.pop(attribute)
-            if not (is_literal(default) and same(plain(value), default)):
+            if default is NOT_LITERAL or not same(plain(value), default):
                 parts.append((f"{parameter}=", self.expression(value)))
-        for attribute, constant in construction.given.items():
+        for attribute, constant in construction.constants.items():
             if same(plain(state[attribute]), constant):
                 del state[attribute]
         if state and construction.frozen:
@@ -348,17 +334,20 @@ class ValueWriter:
 
 
 def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
-    wanted = {attribute for _, attribute, _ in construction.parameters} | set(construction.given)
+    wanted = {attribute for _, attribute, _ in construction.parameters} | set(
+        construction.constants
+    )
     return wanted <= set(state)
 
 
-def _wish(recipe: Recipe) -> str:
+def variable_name(recipe: Recipe) -> str:
     """A variable name for such a value."""
     of = getattr(recipe, "of", None)
     if isinstance(of, QualifiedName):
         last = of.qualname.rpartition(".")[2]
         return _SNAKE.sub("_", last).lower()
-    return {"Items": "items", "Entries": "table"}.get(type(recipe).__name__, "value")
+    names = {ItemsRecipe: "items", EntriesRecipe: "table"}
+    return names.get(type(recipe), "value")
 
 
 # --- atoms ---------------------------------------------------------------------------------------
@@ -376,10 +365,8 @@ def literal_source(value: object) -> str:
     return text
 
 
-_PLAIN_MAPPINGS = {
-    QualifiedName("collections", "OrderedDict"),
-    QualifiedName("collections", "Counter"),
-}
+_PLAIN_MAPPINGS = {QualifiedName("collections", name) for name in ("OrderedDict", "Counter")}
+"""Dict subclasses that are made from a dict."""
 _IN_MODULE = {
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},

@@ -120,14 +120,12 @@ class Liveness:
 def certainly_bound(node: ast.stmt) -> Names:
     """The names that a statement certainly binds."""
     match node:
-        case ast.Assign():
+        case ast.Assign() | ast.Delete():
             return names_written(node.targets)
-        case ast.AnnAssign():
-            return NONE if node.value is None else names_written([node.target])
-        case ast.AugAssign():
+        case ast.AnnAssign(value=None):
+            return NONE
+        case ast.AnnAssign() | ast.AugAssign():
             return names_written([node.target])
-        case ast.Delete():
-            return names_written(node.targets)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return frozenset({node.name})
         case ast.Import() | ast.ImportFrom():
