@@ -159,6 +159,17 @@ def run():
         "        path=Path('a.txt'),\n        amount=Decimal('1.50'),\n"
         "        ways=Way.AIR | Way.SEA,\n",
     ),
+    "a_shared_list": Case(
+        """
+def total(rows):
+    return sum(map(sum, rows[1:]))
+
+def run():
+    row = [1, 2]
+    total([row, row])
+""",
+        "rows[1:]", "rows", "total", "items = [1, 2]", expected="6",
+    ),
     "shared_objects": Case(
         """
 from dataclasses import dataclass

@@ -28,12 +28,7 @@ from whence.langs.python.oracles.allowed_types import (
     Unclear,
     UserClass,
 )
-from whence.langs.python.source.bindings import (
-    Imported,
-    ModuleBindings,
-    ProgramBindings,
-    bound_in,
-)
+from whence.langs.python.source.bindings import Imported, ModuleBindings, ProgramBindings, bound_in
 from whence.langs.python.source.code_locations import first_line as first_line_of
 from whence.langs.python.source.definitions import NOT_LITERAL, literal
 from whence.langs.python.source.scopes import FunctionNode
@@ -65,7 +60,7 @@ class AnnotationReader:
     """Reads annotations of one program."""
 
     def __init__(self, modules: ProgramBindings) -> None:
-        self._modules = modules
+        self.modules = modules
 
     def allowed(
         self, expression: ast.expr | None, scope: AnnotationScope, depth: int = 0
@@ -97,13 +92,13 @@ class AnnotationReader:
         """What a name stands for: something of a module by its name, or a binding of source."""
         nothing = scope.module, None
         if isinstance(expression, ast.Attribute):
-            path = _dotted(expression.value)
-            if path is None or path.partition(".")[0] in scope.hidden:
+            path = ast.unparse(expression.value)
+            if path.partition(".")[0] in scope.hidden:
                 return nothing
             module = self._imported_module(path, scope.module)
             if module is None:
                 return nothing
-            source = self._modules.module(module)
+            source = self.modules.module(module)
             if source is None:
                 return Imported(module, expression.attr)
             if not source.binding(expression.attr)[0]:
@@ -116,10 +111,10 @@ class AnnotationReader:
     def _resolve(
         self, module: ModuleBindings, name: str
     ) -> Imported | tuple[ModuleBindings, object]:
-        bound_in_module, binding = self._modules.meaning(module, name)
+        bound_in_module, binding = self.modules.meaning(module, name)
         if isinstance(binding, Imported) and binding.name:
             return binding
-        owner = module if bound_in_module == module.name else self._modules.module(bound_in_module)
+        owner = module if bound_in_module == module.name else self.modules.module(bound_in_module)
         if owner is None or isinstance(binding, Imported):
             return module, None
         return owner, binding
@@ -130,9 +125,8 @@ class AnnotationReader:
         is_known, binding = module.binding(first)
         if not is_known or not isinstance(binding, Imported):
             return None
-        if binding.name:  # from collections import abc
-            return ".".join(filter(None, (binding.module, binding.name, rest)))
-        return ".".join(filter(None, (binding.module, rest)))
+        # It has a name after `from collections import abc`.
+        return ".".join(filter(None, (binding.module, binding.name, rest)))
 
     def _named(self, expression: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
         match self.meaning(expression, scope):
@@ -207,15 +201,6 @@ def parse_annotation(text: str) -> ast.expr | None:
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-
-
-def _dotted(expression: ast.expr) -> str | None:
-    if isinstance(expression, ast.Name):
-        return expression.id
-    if isinstance(expression, ast.Attribute):
-        before = _dotted(expression.value)
-        return None if before is None else f"{before}.{expression.attr}"
-    return None
 
 
 def _library_type(module: str, name: str) -> Allowed:

@@ -14,6 +14,7 @@ import filecmp
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,6 @@ class ForkAtCall:
         self._own = versions.own()
         bare = replace(self._own, kind="", modules=())
         self._worker = Worker(bare, seed=self._repeatable.get("hash_seed") or None)
-        self._files: list[tuple[str, str]] | None = None
         self._calls = 0
         self._begins: dict[int, list[int]] = {}
         self._barred: tuple[int, str] | None = None
@@ -129,7 +129,7 @@ class ForkAtCall:
             qualname=code.qualname,
             line_table=code.line_table.hex(),
             count=self._count(begin, position, ours),
-            files=self._different_files(),
+            files=self._different_files,
             modules=["__main__", *own.modules],
             flags=code.flags,
             steps=len(outcome.yielded) + ended_itself,
@@ -146,15 +146,15 @@ class ForkAtCall:
             self._begins[function] = self._source.begins(np.sort(numbers), ours.code)
         return sum(0 <= number <= begin for number in self._begins[function])
 
+    @cached_property
     def _different_files(self) -> list[tuple[str, str]]:
         """The files that are not the same, each with the one that stands in for it."""
-        if self._files is None:
-            self._files = []
-            for own in self._versions.files():
-                other = self._versions.reference.file(own, self._versions.main)
-                if other is not None and not filecmp.cmp(own, other, shallow=False):
-                    self._files.append((own, other))
-        return self._files
+        files = []
+        for own in self._versions.files():
+            other = self._versions.reference.file(own, self._versions.main)
+            if other is not None and not filecmp.cmp(own, other, shallow=False):
+                files.append((own, other))
+        return files
 
 
 def compare_states(own: Sequence[Digests], reference: Sequence[Digests]) -> Comparison:

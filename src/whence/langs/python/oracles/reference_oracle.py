@@ -78,8 +78,6 @@ class ReferenceOracle:
     name: str = "reference"
     unjudged: Counter[str] = field(default_factory=Counter)
     """Why calls could not be judged, and how many."""
-    how: Counter[str] = field(default_factory=Counter)
-    """In which way calls were judged, and how many."""
     last: str = ""
     """How the last call was judged, or why it was not."""
     why_not: str = ""
@@ -143,7 +141,6 @@ class ReferenceOracle:
                 self.unjudged[self.last] += 1
                 return None
             verdict, self.last = Verdict.WRONG, "nothing else that ran differs, and there it passes"
-        self.how[self.last] += 1
         return Judgement(verdict, self.last)
 
     def acquits(self, node: int) -> str | None:
@@ -175,7 +172,7 @@ class ReferenceOracle:
             raise WhenceError(str(problem)) from None
         if verdict is not Verdict.WRONG:
             return None
-        return symptom_of(self.tree, self.reference_runs.endings()[0])
+        return symptom_of(self.tree, self.reference_runs.endings[0])
 
     @property
     def is_test(self) -> bool:
@@ -195,7 +192,7 @@ class ReferenceOracle:
             return False
         # The last one is what failed: what pytest tries before may raise too.
         failed = self.tree.functions[int(columns.function[raised[-1]])]
-        runs = self.reference_runs.endings()
+        runs = self.reference_runs.endings
         for tree in runs:
             names = [(function.module, function.qualname) for function in tree.functions]
             is_test = [name == (failed.module, failed.qualname) for name in names]
@@ -369,7 +366,7 @@ class ReferenceOracle:
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
-        runs = self.reference_runs.endings()
+        runs = self.reference_runs.endings
         if not runs:
             raise NotKnownHere(self.reference_runs.problem)
         between = compare_runs(runs[0], runs[1])

@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -133,22 +134,18 @@ class ReferenceRuns:
         self._is_own = is_own
         self._folder = folder
         self._limit = limit
-        self._runs: list[RecordedReferenceRun] | None = None
-        self._endings: list[ColumnTree] | None = None
         self.problem = ""
         """Why there are no runs."""
 
+    @cached_property
     def runs(self) -> list[RecordedReferenceRun]:
         """Two runs with whole values, recorded when they are first needed; none if that failed."""
-        if self._runs is None:
-            self._runs = [RecordedReferenceRun(tree) for tree in self._recorded(whole=True)]
-        return self._runs
+        return [RecordedReferenceRun(tree) for tree in self._recorded(whole=True)]
 
+    @cached_property
     def endings(self) -> list[ColumnTree]:
         """Two runs with the usual bounds of values, for their output and how they ended."""
-        if self._endings is None:
-            self._endings = self._recorded(whole=False)
-        return self._endings
+        return self._recorded(whole=False)
 
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
@@ -175,8 +172,7 @@ class ReferenceRuns:
         if key is None:
             return Comparison(Match.UNKNOWN, "its inputs are not known in full")
         comparisons: list[Comparison] = []
-        runs = self.runs()
-        for run in runs:
+        for run in self.runs:
             positions = run.equal(ours.call, key)
             if not positions or len(positions) > _MOST:
                 return Comparison(Match.UNKNOWN, "the reference makes no such call")

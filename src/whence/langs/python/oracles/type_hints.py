@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -44,15 +44,6 @@ _YIELDING = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Program:
-    """The modules of one recorded process."""
-
-    modules: ProgramBindings
-    reader: AnnotationReader
-    declared: dict[CodeEntry, _Declared | None] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class _Declared:
     """The annotations of a function."""
@@ -68,7 +59,9 @@ class TypeHintOracle:
     def __init__(self, tree: Tree) -> None:
         self.name = NAME
         self._tree = tree
-        self._programs: dict[int, _Program] = {}
+        self._readers: dict[int, AnnotationReader] = {}
+        """By address of the recorded process's source."""
+        self._declared: dict[tuple[int, CodeEntry], _Declared | None] = {}
 
     def judge(self, question: Question) -> Judgement | None:
         """Judge a call by its annotations."""
@@ -80,19 +73,16 @@ class TypeHintOracle:
             call = partial_recipe(self._tree, position)
         except WhenceError:
             return None
-        program = self._program(source)
-        if call.code not in program.declared:
-            program.declared[call.code] = _declared(program.modules, call.code)
-        declared = program.declared[call.code]
-        if declared is None:
-            return None
-        return _CallCheck(program, declared, call, question.call).judge()
-
-    def _program(self, source: TraceSource) -> _Program:
-        if id(source) not in self._programs:
+        if id(source) not in self._readers:
             modules = ProgramBindings(unchanged_files(source))
-            self._programs[id(source)] = _Program(modules, AnnotationReader(modules))
-        return self._programs[id(source)]
+            self._readers[id(source)] = AnnotationReader(modules)
+        reader, key = self._readers[id(source)], (id(source), call.code)
+        if key not in self._declared:
+            self._declared[key] = _declared(reader.modules, call.code)
+        declared = self._declared[key]
+        return (
+            None if declared is None else _CallCheck(reader, declared, call, question.call).judge()
+        )
 
 
 def unchanged_files(source: TraceSource) -> dict[str, Path]:
@@ -145,9 +135,9 @@ class _CallCheck:
     """Checks one call against its annotations."""
 
     def __init__(
-        self, program: _Program, declared: _Declared, call: CallRecipe, shown: Call
+        self, reader: AnnotationReader, declared: _Declared, call: CallRecipe, shown: Call
     ) -> None:
-        self._program = program
+        self._reader = reader
         self._declared = declared
         self._call = call
         self._shown = shown
@@ -211,7 +201,7 @@ class _CallCheck:
             expression = parse_annotation(expression.value)
         if not isinstance(expression, ast.Subscript):
             return None
-        named = self._program.reader.meaning(expression.value, self._declared.scope)
+        named = self._reader.meaning(expression.value, self._declared.scope)
         module, name = getattr(named, "module", ""), getattr(named, "name", "")
         if module not in ("typing", "collections.abc") or name not in _YIELDING:
             return None
@@ -219,10 +209,10 @@ class _CallCheck:
         return self._read(inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
 
     def _read(self, annotation: ast.expr) -> Allowed:
-        return self._program.reader.allowed(annotation, self._declared.scope)
+        return self._reader.allowed(annotation, self._declared.scope)
 
     def _fits(self, value: r.Recipe, allowed: Allowed, labels: dict[int, r.Recipe]) -> bool | None:
-        return fits(value, allowed, self._program.modules, labels.get)
+        return fits(value, allowed, self._reader.modules, labels.get)
 
     def _inputs(self) -> list[r.Recipe]:
         return [*self._call.arguments.values(), *self._call.captured.values()]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.value_source import CannotRebuild
-from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
 
 MAIN = "__main__"
 
@@ -29,21 +29,13 @@ class RecordedProgram:
     command: tuple[str, ...] = ()
     ended: bool = True
     """Whether the run ended by itself."""
-    parsed: dict[str, ModuleDefinitions | None] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
     def module(self, name: str) -> ModuleDefinitions | None:
         """The definitions of a module, if its source is available."""
-        if name not in self.parsed:
-            self.parsed[name] = self._parse(name)
-        return self.parsed[name]
-
-    def _parse(self, name: str) -> ModuleDefinitions | None:
         file = self.files.get(name)
         try:
-            return None if file is None else ModuleDefinitions(self.read(file))
-        except (WhenceError, SyntaxError, ValueError, RecursionError):
+            return None if file is None else definitions_in(self.read(file))
+        except WhenceError:
             return None
 
     def own_name(self, module: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from functools import singledispatchmethod
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.import_names import ImportNames
@@ -173,24 +172,40 @@ class ValueWriter:
 
     # --- kinds of values -------------------------------------------------------------------------
 
-    @singledispatchmethod
     def _new(self, recipe: Recipe) -> Text:
-        raise CannotRebuild(f"{type(recipe).__name__} cannot be written as source")
+        match recipe:
+            case LiteralRecipe(value):
+                return literal_source(value)
+            case ItemsRecipe():
+                return self._items(recipe)
+            case EntriesRecipe(entries):
+                return self._entries(entries)
+            case BytearrayRecipe(content):
+                return f"bytearray({content!r})"
+            case MemberRecipe(of, name):
+                return f"{self.imports.name(of)}.{name}"
+            case ClassRecipe(class_name) | FunctionRecipe(class_name):
+                return self.imports.name(class_name)
+            case ModuleRecipe(name):
+                return self.imports.module(name)
+            case MethodRecipe(qualname, owner):
+                return self._method(qualname.rpartition(".")[2], self._target(owner))
+            case SummaryRecipe():
+                return summary_source(self.imports, recipe)
+            case ExtendedRecipe():
+                return self._extended(recipe)
+            case ExceptionRecipe():
+                return self._exception(recipe)
+            case InstanceRecipe():
+                return self._instance(recipe)
+            case UnknownRecipe(reason):
+                raise CannotRebuild(reason)
+            case UnboundRecipe():
+                raise CannotRebuild("a variable without a value")
+            case SharedRecipe():
+                return self._new(self._target(recipe))
 
-    @_new.register
-    def _(self, recipe: LiteralRecipe) -> Text:
-        return literal_source(recipe.value)
-
-    @_new.register
-    def _(self, recipe: UnknownRecipe) -> Text:
-        raise CannotRebuild(recipe.reason)
-
-    @_new.register
-    def _(self, recipe: UnboundRecipe) -> Text:
-        raise CannotRebuild("a variable without a value")
-
-    @_new.register
-    def _(self, recipe: ItemsRecipe) -> Text:
+    def _items(self, recipe: ItemsRecipe) -> Text:
         parts = tuple(("", self.expression(item)) for item in recipe.items)
         if recipe.kind == "frozenset":
             return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
@@ -198,44 +213,16 @@ class ValueWriter:
             return "set()"
         return Group(_BRACKETS[recipe.kind][0], parts, _BRACKETS[recipe.kind][1])
 
-    @_new.register
-    def _(self, recipe: EntriesRecipe) -> Text:
-        return self._entries(recipe.entries)
-
     def _entries(self, entries: tuple[tuple[Recipe, Recipe], ...]) -> Group:
         parts = [(flat(self.expression(k)) + ": ", self.expression(v)) for k, v in entries]
         return Group("{", tuple(parts), "}")
 
-    @_new.register
-    def _(self, recipe: BytearrayRecipe) -> Text:
-        return f"bytearray({recipe.content!r})"
-
-    @_new.register
-    def _(self, recipe: MemberRecipe) -> Text:
-        return f"{self.imports.name(recipe.of)}.{recipe.name}"
-
-    @_new.register
-    def _(self, recipe: ClassRecipe | FunctionRecipe) -> Text:
-        return self.imports.name(recipe.name)
-
-    @_new.register
-    def _(self, recipe: ModuleRecipe) -> Text:
-        return self.imports.module(recipe.name)
-
-    @_new.register
-    def _(self, recipe: MethodRecipe) -> Text:
-        method = recipe.qualname.rpartition(".")[2]
-        owner = self._target(recipe.owner)
+    def _method(self, method: str, owner: Recipe) -> Text:
         if isinstance(owner, ClassRecipe | ModuleRecipe):
             return f"{flat(self.expression(owner))}.{method}"
         return f"{self.variable(variable_name(owner), owner)}.{method}"
 
-    @_new.register
-    def _(self, recipe: SummaryRecipe) -> Text:
-        return summary_source(self.imports, recipe)
-
-    @_new.register
-    def _(self, recipe: ExtendedRecipe) -> Text:
+    def _extended(self, recipe: ExtendedRecipe) -> Text:
         name = self.imports.name(recipe.of)
         definitions = self._module(recipe.of.module)
         if recipe.of in _PLAIN_MAPPINGS and not recipe.state:
@@ -256,8 +243,7 @@ class ValueWriter:
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
-    @_new.register
-    def _(self, recipe: ExceptionRecipe) -> Text:
+    def _exception(self, recipe: ExceptionRecipe) -> Text:
         name = self.imports.name(recipe.of)
         args = self._target(recipe.args)
         if not isinstance(args, ItemsRecipe):
@@ -278,8 +264,7 @@ class ValueWriter:
 
     # --- instances -------------------------------------------------------------------------------
 
-    @_new.register
-    def _(self, recipe: InstanceRecipe) -> Text:
+    def _instance(self, recipe: InstanceRecipe) -> Text:
         construction = self._construct(recipe)
         if construction is not None and not construction[1]:
             return construction[0]

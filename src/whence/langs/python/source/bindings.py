@@ -141,12 +141,6 @@ def bound_in(body: list[ast.stmt]) -> set[str]:
     return set(scope.names) | ({"*"} if scope.star else set())
 
 
-def parse(path: Path, name: str) -> ModuleBindings | None:
-    """The bindings of a module's file; None if it cannot be read or is not Python."""
-    tree = parse_file(path, most_bytes=_LARGEST)
-    return None if tree is None else ModuleBindings(name, tree, path.name == "__init__.py")
-
-
 class ProgramBindings:
     """The bindings of a program's modules, parsed on demand.
 
@@ -162,7 +156,9 @@ class ProgramBindings:
         """The bindings of a module, if its source is available."""
         if name not in self._parsed:
             path = self._files.get(name)
-            self._parsed[name] = None if path is None else parse(path, name)
+            tree = None if path is None else parse_file(path, most_bytes=_LARGEST)
+            is_package = path is not None and path.name == "__init__.py"
+            self._parsed[name] = None if tree is None else ModuleBindings(name, tree, is_package)
         return self._parsed[name]
 
     def meaning(self, module: ModuleBindings, name: str, steps: int = 0) -> tuple[str, Binding]:

@@ -9,6 +9,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.scopes import FunctionNode, names_bound_by
@@ -31,6 +32,15 @@ def literal(expression: ast.expr | str | None) -> object:
         return ast.literal_eval(expression)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return NOT_LITERAL
+
+
+@lru_cache(maxsize=32)
+def definitions_in(text: str) -> ModuleDefinitions | None:
+    """The definitions in a module's text; None if it cannot be parsed."""
+    try:
+        return ModuleDefinitions(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ something like it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MethodType, ModuleType
+from types import MethodType
 
-from whence.langs.python.objects.atoms import CONTENT_TYPES, SCALARS, Json, decode_atom, encode_atom
+from whence.langs.python.objects.atoms import CONTENT_TYPES, SCALARS, decode_atom, encode_atom
 from whence.langs.python.objects.kind_table import kind_of_exact
 from whence.langs.python.objects.object_content import write_attribute
 from whence.langs.python.objects.object_kinds import OBJECT, ObjectKind, ProgramObject
@@ -65,9 +65,7 @@ class RecipeBuilder:
 
     # --- builtins --------------------------------------------------------------------------------
 
-    @staticmethod
-    def _build_literal(encoded: Json) -> ProgramObject:
-        return decode_atom(encoded)
+    _build_literal = staticmethod(decode_atom)
 
     def _build_bytearray(self, text: str, label: int | None) -> ProgramObject:
         return self._label(label, bytearray.fromhex(text))
@@ -202,9 +200,8 @@ class RecipeBuilder:
                 return self._label(label, MethodType(function, bound_to))
         raise CannotBuild(f"the method {qualname}")
 
-    @staticmethod
-    def _build_class(module: str, qualname: str) -> type:
-        return find_class(module, qualname)
+    _build_class = staticmethod(find_class)
+    _build_module = staticmethod(find_module)
 
     @staticmethod
     def _build_function(module: str, qualname: str) -> ProgramObject:
@@ -213,10 +210,6 @@ class RecipeBuilder:
         if not callable(function):
             raise CannotBuild(f"the function {module}.{qualname}")
         return function
-
-    @staticmethod
-    def _build_module(name: str) -> ModuleType:
-        return find_module(name)
 
 
 def _is_content_of(base: type, content: RecipeJson) -> bool:
