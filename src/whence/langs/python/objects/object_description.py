@@ -117,7 +117,7 @@ class ObjectDescriber:
         if frame is None:
             return Description(f"{label} ended")
         is_new = inspect.getgeneratorstate(value) == inspect.GEN_CREATED
-        # Where a new generator stands says nothing about another version of its code.
+        # The position of a new generator says nothing about another version of its code.
         at = f" at {frame.f_lasti}" if frame.f_lasti >= 0 and not is_new else ""
         label = f"{label}{at} {sorted(frame.f_locals)} running={value.gi_running}"
         return Description(label, _references_of_generator(value))

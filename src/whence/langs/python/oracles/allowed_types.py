@@ -54,7 +54,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuple of so many items, each of its own type."""
+    """A tuple with a fixed number of items, each of its own type."""
 
     items: tuple[Allowed, ...]
 
@@ -146,8 +146,8 @@ class _Fitting:
         if isinstance(allowed, Nothing):
             return False
         if isinstance(allowed, Either):
-            known = whole_or_type(recipe, whole)
-            return any_of(self.fits(known, option, depth + 1) for option in allowed.options)
+            value = whole_or_type(recipe, whole)
+            return any_of(self.fits(value, option, depth + 1) for option in allowed.options)
         if isinstance(allowed, UserClass):
             return self._of_class(recipe, allowed.name)
         return self._of_builtin(recipe, whole, allowed, depth)

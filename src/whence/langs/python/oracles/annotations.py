@@ -89,7 +89,7 @@ class AnnotationReader:
     def meaning(
         self, expression: ast.expr, scope: AnnotationScope
     ) -> Imported | tuple[ModuleBindings, object]:
-        """What a name stands for: something of a module by its name, or a binding of source."""
+        """What a name means: a name of a module without source, or a binding in source."""
         nothing = scope.module, None
         if isinstance(expression, ast.Attribute):
             path = ast.unparse(expression.value)

@@ -1,10 +1,10 @@
-"""Judges a call that a failed `assert` of its own ended, by the source text.
+"""Judges a call that its own failed `assert` ended, from the source text.
 
 An `assert` about parameters, at the head of a function, makes the call inadmissible. One about what
 the function itself computed makes it wrong. Any other says nothing: a value may have come from the
 caller or not.
 
-Invariant: the failed `assert` is the call's own, and stands in the file as it did.
+Invariant: the failed `assert` is in the function of the call, at the recorded line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class AssertReader:
     def judge(
         self, call: Call, callees: Sequence[Call], absolute: Callable[[str], str]
     ) -> tuple[Verdict, str] | None:
-        """The verdict on a call that left by a failed `assert` of its own, and the condition."""
+        """The verdict on a call that its own failed `assert` ended, and the condition."""
         outcome, where = call.outcome, call.outcome.location
         if outcome.kind is not OutcomeKind.RAISED or where is None or where.line is None:
             return None

@@ -3,7 +3,7 @@
 Files are compiled here, never run. `checkouts.py` finds the reference and unpacks it.
 
 Invariant: code counts as the same only if the file still holds what was recorded and both versions
-compile to the same, wherever the code stands in the file.
+compile to the same, wherever the code is in the file.
 """
 
 from __future__ import annotations

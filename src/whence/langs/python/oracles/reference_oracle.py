@@ -158,7 +158,7 @@ class ReferenceOracle:
         if not self.versions.only_functions_differ or number < 0:
             return False
         if number == 0:
-            return True  # what stands for the run has no code of its own
+            return True  # the run itself has no code
         return self.versions.same(source.tables.code(RecipeSource(source).code_of(number))) is True
 
     def symptom(self) -> Symptom | None:

@@ -86,7 +86,7 @@ def inputs_key(call: CallRecipe) -> str | None:
 
 
 def _may_hide(recipe: Recipe) -> bool:
-    """Whether it is a dict of a class of its own, which may be one that hides its order."""
+    """Whether it is an instance of a dict subclass, which may hide its order."""
     return (
         isinstance(recipe, ExtendedRecipe)
         and isinstance(recipe.content, EntriesRecipe)

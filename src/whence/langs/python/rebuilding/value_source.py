@@ -319,10 +319,8 @@ class ValueWriter:
 
 
 def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
-    wanted = {attribute for _, attribute, _ in construction.parameters} | set(
-        construction.constants
-    )
-    return wanted <= set(state)
+    attributes = {attribute for _, attribute, _ in construction.parameters}
+    return attributes.union(construction.constants) <= set(state)
 
 
 def variable_name(recipe: Recipe) -> str:

@@ -102,8 +102,8 @@ class Liveness:
         handled = NONE
         for handler in node.handlers:
             body = self._where_caught(final, handler.body, last, through)
-            wanted = NONE if handler.type is None else names_read([handler.type])
-            handled |= (body - {handler.name}) | wanted
+            caught = NONE if handler.type is None else names_read([handler.type])
+            handled |= (body - {handler.name}) | caught
         other = self.block(node.orelse, last, through)
         return self._where_caught(handled | final | last, node.body, other, through)
 

@@ -19,7 +19,7 @@ _OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
 
 
 def span_of(node: ast.AST) -> Span:
-    """Where a node of a syntax tree stands, counted from 1."""
+    """The span of a node of a syntax tree; lines and columns count from 1."""
     at: ast.expr = node  # type: ignore[assignment]
     assert at.end_lineno is not None and at.end_col_offset is not None
     return at.lineno, at.col_offset + 1, at.end_lineno, at.end_col_offset + 1

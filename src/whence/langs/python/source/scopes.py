@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-"""What has code of its own."""
+"""Nodes that have their own code object."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 LOCAL, GLOBAL, CLASS = "local", "global", "class"

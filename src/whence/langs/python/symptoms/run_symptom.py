@@ -32,7 +32,7 @@ _CODE = ("<function ", "<class ", "<module ", "<built-in ", "<bound method ", "<
 
 
 def top_of(tree: Tree) -> int:
-    """The position of the call that stands for the whole run."""
+    """The position of the call that represents the whole run."""
     program = program_of(tree)
     if program is None or program.file.header.command[:1] != (CALLED,):
         return 0
