@@ -183,7 +183,7 @@ def with_reference(case: Case, folder: Path) -> Session:
     try:
         watched = Watched(oracle, case)
         session = debug(Case(case.bug, tree, case.person), DEFAULT, [watched])
-        reasons = "; ".join(why for why, _ in oracle.kept.most_common(2))
+        reasons = "; ".join(why for why, _ in oracle.unjudged.most_common(2))
         not_known = reasons if session.questions else ""
         return replace(session, not_known=not_known, mistakes=watched.mistakes)
     finally:

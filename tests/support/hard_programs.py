@@ -68,8 +68,7 @@ def _odd(*methods: str) -> Hard:
 
 
 _DID_NOT_END = (
-    "program.py runs its program as soon as it is imported, and that did not come to an end by "
-    "itself"
+    "program.py runs its program as soon as it is imported, and that did not end by itself"
 )
 
 _FAULT_IN_A_CHILD = """

@@ -369,7 +369,7 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
         for node in ((diagnosis.node,) if diagnosis.node is not None else diagnosis.candidates)
         if node is not None
     ]
-    reasons = "; ".join(f"{why} ({count})" for why, count in oracle.kept.most_common(3))
+    reasons = "; ".join(f"{why} ({count})" for why, count in oracle.unjudged.most_common(3))
     about = {"judged": debugging.counts.oracle, "asked": asked, "calls": len(tree.columns)}
     if diagnosis.status is Status.FOUND:
         how = FOUND if names == [mutant.function] else MISTAKEN

@@ -159,6 +159,17 @@ def run():
         "        path=Path('a.txt'),\n        amount=Decimal('1.50'),\n"
         "        ways=Way.AIR | Way.SEA,\n",
     ),
+    "a_shared_list": Case(
+        """
+def total(rows):
+    return sum(map(sum, rows[1:]))
+
+def run():
+    row = [1, 2]
+    total([row, row])
+""",
+        "rows[1:]", "rows", "total", "items = [1, 2]", expected="6",
+    ),
     "shared_objects": Case(
         """
 from dataclasses import dataclass
@@ -524,7 +535,10 @@ def test_what_a_script_has_changed_by_the_time_it_is_loaded_is_set_back(script: 
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        ("outer.<locals>.inner", "it is a function inside outer, to which no name leads"),
+        (
+            "outer.<locals>.inner",
+            "it is a function inside outer, which cannot be named from outside",
+        ),
         ("locked", "whose state cannot be seen"),
         ("made", "objects of Plain cannot be compared"),
         ("echo", "it takes what is sent to it"),

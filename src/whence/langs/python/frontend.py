@@ -132,7 +132,7 @@ def identify_in(tree: ColumnTree, project: Path) -> Identify:
         except NoEquationDigest as why:
             return str(why)
         except UsageError:
-            return "it came to light after the recording"
+            return "it was not in the recording, but found by a re-run"
         return StableEquation(function, call.equation(_TEXT), digest, inputs)
 
     return identify
@@ -157,7 +157,7 @@ class PythonHistory:
 
 @dataclass(frozen=True)
 class PythonOracles:
-    """Contracts and type hints first, then a reference version; what only defines is right last."""
+    """Contracts and type hints first, then a reference version; without one, class bodies last."""
 
     tree: ColumnTree
 

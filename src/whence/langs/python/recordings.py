@@ -1,8 +1,8 @@
 """A project's recordings: where they are kept, how they are numbered, and what lies beside each.
 
 They are in `.whence/runs/`, in the nearest folder above that has a `.whence` already, else in the
-working directory. `.whence` itself is made to be committed (answers that are remembered are in it),
-so `runs/` has an ignore file of its own: recordings hold the values of the program.
+working directory. `.whence` itself is made to be committed, since it holds remembered answers. Its
+ignore file excludes `runs/`, since recordings hold the values of the program.
 
 A recording is `NAME-N.whence`; N is counted over the whole project, so the highest is the newest.
 All that belongs to it begins with its name: `FILE.symptom.json` (what is wrong), `FILE.stdin` (what
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
 import re
@@ -27,8 +28,8 @@ from whence.model.symptom import Symptom, from_json, to_json
 FOLDER = ".whence"
 _RUNS = "runs"
 _IGNORED = (
-    "# Recordings hold what the program had in its hands, and what is learned from tests is made\n"
-    "# anew at any time. All else may be committed.\n/runs/\n/learned.sqlite\n"
+    "# Recordings hold the program's values, and what is learned from tests can be learned again.\n"
+    "# Everything else may be committed.\n/runs/\n/learned.sqlite\n"
 )
 _NAME = re.compile(r".+-(\d+)\.whence")
 _UNFIT = re.compile(r"[^\w.\[\]-]+")
@@ -45,9 +46,8 @@ def folder(start: Path | None = None) -> Path:
         if not ignore.exists():
             ignore.write_text(_IGNORED, encoding="utf-8")
     except OSError as problem:
-        raise WhenceError(
-            f"{path}: recordings cannot be kept there ({problem.strerror})"
-        ) from problem
+        reason = f"recordings cannot be kept there ({problem.strerror})"
+        raise WhenceError(f"{path}: {reason}") from problem
     return path
 
 
@@ -62,7 +62,7 @@ def nearest(start: Path | None = None) -> Path | None:
         try:
             if path.is_dir() and path.stat().st_uid == os.geteuid():
                 return path
-        except OSError:  # it may not be looked at
+        except OSError:  # there is no permission to read it
             continue
     return None
 
@@ -72,19 +72,18 @@ def new_recording(name: str, start: Path | None = None) -> Path:
     runs = folder(start) / _RUNS
     fit = _UNFIT.sub("-", name).strip("-.")[:_LONGEST_NAME] or "run"
     try:
-        with _alone(runs):
+        with _locked(runs):
             number = max(map(_number, _files(runs)), default=0) + 1
             path = runs / f"{fit}-{number}.whence"
             path.touch(mode=0o600, exist_ok=False)
     except OSError as problem:
-        raise WhenceError(
-            f"{runs}: the recording cannot be written there ({problem.strerror})"
-        ) from problem
+        reason = f"the recording cannot be written there ({problem.strerror})"
+        raise WhenceError(f"{runs}: {reason}") from problem
     return path
 
 
 @contextlib.contextmanager
-def _alone(runs: Path) -> Iterator[None]:
+def _locked(runs: Path) -> Iterator[None]:
     """Hold a lock while the next number is chosen."""
     descriptor = os.open(runs, os.O_RDONLY)
     try:
@@ -111,7 +110,7 @@ def latest(start: Path | None = None) -> Path | None:
 
 def remove(recording: Path) -> None:
     """Remove a recording with all that belongs to it."""
-    for path in recording.parent.glob(f"{_escaped(recording.name)}*"):
+    for path in recording.parent.glob(f"{glob.escape(recording.name)}*"):
         if path.name != recording.name and not path.name.startswith(f"{recording.name}."):
             continue
         if path.is_dir() and not path.is_symlink():
@@ -177,7 +176,3 @@ def _files(runs: Path) -> list[Path]:
 def _number(path: Path) -> int:
     match = _NAME.fullmatch(path.name)
     return int(match[1]) if match else 0
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)

@@ -10,9 +10,8 @@ Invariant: playing effects leaves the objects as the call left them, or changes 
 from __future__ import annotations
 
 import enum
-import json
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from whence.langs.python.freezing.reachable_objects import (
@@ -37,7 +36,6 @@ from whence.langs.python.objects.object_kinds import (
     ORDERED_DICT,
     SET,
     TUPLE,
-    ObjectKind,
     ProgramObject,
     read_whole_function,
 )
@@ -81,12 +79,11 @@ class EffectWriter:
         """
         changed = [self._changed(number, content) for number, content in changes]
         encoded_result = self._reference(result)
-        # Writing one may find more.
-        new = [self._new(value, content) for value, content in _growing(self._new_objects)]
+        # Writing one may append more, which this loop then reaches.
+        new = [self._new(value, content) for value, content in self._new_objects]
         self._check_dictionaries()
-        numbers = [
-            [self._reference(value), number] for value, number in self._remaining(hash_numbers)
-        ]
+        remaining = self._remaining(hash_numbers)
+        numbers = [[self._reference(value), number] for value, number in remaining]
         return {
             "changed": changed, "new": new, "result": encoded_result, "numbers": numbers,
             "old": self._places,
@@ -128,7 +125,9 @@ class EffectWriter:
         value, before = self._before.at(number)
         class_name = full_name(type(value))
         if now.shape is not before.shape or now.attributes is not before.attributes:
-            raise CannotFreeze(f"it makes something else of an object of {class_name}")
+            raise CannotFreeze(
+                f"it replaces the class or the __dict__ of an object of {class_name}"
+            )
         if now.shape.kind.write is None:
             raise CannotFreeze(f"it changes an object of {class_name}, which cannot be put back")
         now = _in_repeatable_order(value, before, now)
@@ -156,9 +155,8 @@ class EffectWriter:
         """The `__dict__` of a new object must be its own."""
         for _, content in self._new_objects:
             held = content.attributes
-            if held is not None and (
-                self._before.number(held) is not None or id(held) in self._made
-            ):
+            is_known = self._before.number(held) is not None or id(held) in self._made
+            if held is not None and is_known:
                 raise CannotFreeze("it makes an object that shares its attributes with another")
 
     def _remaining(self, hash_numbers: Mapping[int, int]) -> Iterator[tuple[ProgramObject, int]]:
@@ -169,15 +167,6 @@ class EffectWriter:
                 yield self._before.at(number)[0], hash_number
             elif address in self._made:
                 yield self._new_objects[self._made[address]][0], hash_number
-
-
-def _growing(
-    items: list[tuple[ProgramObject, ObjectContent]],
-) -> Iterator[tuple[ProgramObject, ObjectContent]]:
-    at = 0
-    while at < len(items):
-        yield items[at]
-        at += 1
 
 
 def _read_new(value: ProgramObject) -> ObjectContent:
@@ -214,15 +203,12 @@ def _is_plain_key(key: ProgramObject) -> bool:
         content = read_content(value)
         kind = content.shape.kind
         hash_method = find_in_class(type(value), "__hash__")
-        if kind in (TUPLE, FROZENSET) and hash_method is _hash_of(kind):
+        base = tuple if kind is TUPLE else frozenset
+        if kind in (TUPLE, FROZENSET) and hash_method is own_names(base)["__hash__"]:
             pending += content.parts
         elif id(hash_method) not in _builtin_hashes:
             return False
     return True
-
-
-def _hash_of(kind: ObjectKind) -> object:
-    return own_names(tuple if kind is TUPLE else frozenset)["__hash__"]
 
 
 def _in_repeatable_order(
@@ -240,19 +226,12 @@ def _in_repeatable_order(
     if {*map(id, old)} - {*map(id, own)}:
         raise CannotFreeze("it takes something out of a set")
     for order in _orders(old, own):
-        again: Collection[ProgramObject] = frozenset(order) if kind is FROZENSET else _set_of(order)
+        # Both are filled one by one, which decides their order and size in memory.
+        again = frozenset(order) if kind is FROZENSET else set(order)
         is_same = list(map(id, again)) == list(map(id, own))
         if is_same and (kind is FROZENSET or set.__sizeof__(value) == again.__sizeof__()):
             return now._replace(parts=(*order, *now.parts[len(own) :]))
-    raise CannotFreeze("it leaves a set in an order that cannot be had again")
-
-
-def _set_of(members: Sequence[ProgramObject]) -> set[ProgramObject]:
-    """A set to which members were added one by one, which decides its size in memory."""
-    made: set[ProgramObject] = set()
-    for member in members:
-        made.add(member)
-    return made
+    raise CannotFreeze("it leaves a set in an order that cannot be reproduced")
 
 
 def _orders(
@@ -315,9 +294,8 @@ class EffectPlayback:
     def _make_new_objects(self) -> None:
         """Empty ones first; an immutable one after all that it holds."""
         immutable = []
-        for number, (shape, (_, label, *_)) in enumerate(
-            zip(self._shapes, self._effects["new"], strict=True)
-        ):
+        new = zip(self._shapes, self._effects["new"], strict=True)
+        for number, (shape, (_, label, *_)) in enumerate(new):
             if shape.kind.make_empty is not None:
                 self._add(number, shape.kind.make_empty(shape.of, label))
             else:
@@ -365,8 +343,3 @@ class EffectPlayback:
 
 def _is_new(reference: Json) -> bool:
     return isinstance(reference, list) and bool(reference) and reference[0] == _NEW
-
-
-def as_line(effects: Effects) -> str:
-    """One line of a file."""
-    return json.dumps(effects, separators=(",", ":")) + "\n"

@@ -28,7 +28,6 @@ from whence.langs.python.freezing.call_effects import (
     EffectPlayback,
     Effects,
     EffectWriter,
-    as_line,
 )
 from whence.langs.python.freezing.process_state import first_change, process_state
 from whence.langs.python.freezing.reachable_objects import (
@@ -56,7 +55,7 @@ MAX_SECONDS = 60.0
 """Later calls are not looked at."""
 _HALF_PLAYED = 70
 """The exit status of a process in which effects were played in part."""
-_FREED = "an object whose end is noticed ends"
+_FREED = "an object is freed in it, which the program may notice"
 _Result = TypeVar("_Result")
 
 
@@ -75,7 +74,7 @@ def start(order_path: str, user_code: UserCode) -> None:
     with open(order["from"], encoding="utf-8") as file:  # noqa: PTH123
         lines = dict(line.split("\t", 1) for line in file)
     player = EffectPlayer({int(ordinal): line for ordinal, line in lines.items()}, order["to"])
-    _watch(player.lines, player.call_begins, _ignore_end)
+    _watch(player.lines, player.call_begins, lambda value, returned, frame: None)
 
 
 def _watch(
@@ -84,12 +83,8 @@ def _watch(
     _recorder.freeze(tuple(sorted(calls)), _unnoticed(begins), _unnoticed(ends))
 
 
-def _ignore_end(value: ProgramObject, returned: bool, frame: types.FrameType) -> None:
-    pass
-
-
 def _unnoticed(function: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Keeps what a hook does out of the journal and out of the hashes of the program's objects."""
+    """Keep what a hook does out of the journal and out of the hashes of the program's objects."""
 
     def hook(*arguments: object) -> _Result:
         inside, aside = _interposition.inside(True), _identity.aside(True)
@@ -104,11 +99,11 @@ def _unnoticed(function: Callable[..., _Result]) -> Callable[..., _Result]:
 
 def _append(path: str, ordinal: int, effects: Effects) -> None:
     with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123
-        file.write(f"{ordinal}\t{as_line(effects)}")
+        file.write(f"{ordinal}\t{json.dumps(effects, separators=(',', ':'))}\n")
 
 
 class EffectRecorder:
-    """Records what calls do. Each is given with the number of its calls, its code and its line.
+    """Records what calls do. Each comes with its number of calls, its code and its line.
 
     Objects are kept alive while a call is watched. If one would have been freed in the call, and
     the program would have noticed, this run differs from the recording; then nothing more is
@@ -128,15 +123,15 @@ class EffectRecorder:
         self._is_over = False
 
     def call_begins(self, ordinal: int, _: bool, frame: types.FrameType) -> bool:
-        """Look at all that the call can reach; whether the hook for its end is wanted."""
+        """Walk all that the call can reach; return whether the hook for its end is wanted."""
         if self._is_over:
             return False
         began = time.perf_counter()
         self._ordinal, self._frame = ordinal, frame
         try:
-            reason = self._look(frame)
+            reason = self._walk_reachable(frame)
         except Exception as problem:
-            reason = _own_fault(problem)
+            reason = _unexpected(problem)
         if reason:
             _append(self._to, ordinal, {"refused": reason})
             self._before = None
@@ -144,7 +139,7 @@ class EffectRecorder:
         self._seconds += self._began - began
         return not reason
 
-    def _look(self, frame: types.FrameType) -> str:
+    def _walk_reachable(self, frame: types.FrameType) -> str:
         """Why the effects of the call cannot be recorded; empty if they can."""
         _, name, line = self.calls[self._ordinal]
         if (frame.f_code.co_qualname, frame.f_code.co_firstlineno) != (name, line):
@@ -175,13 +170,13 @@ class EffectRecorder:
                 return
             effects = self._effects(before, value, returned=returned)
             effects["seconds"] = ended - self._began
-        except _NoticedEnd as reason:
+        except _FreedNoticeably as reason:
             self._is_over = True
             effects = {"refused": str(reason), "over": True}
         except CannotFreeze as reason:
             effects = {"refused": str(reason)}
         except Exception as problem:
-            effects = {"refused": _own_fault(problem)}
+            effects = {"refused": _unexpected(problem)}
         _append(self._to, self._ordinal, effects)
         self._frame = None
         self._seconds += time.perf_counter() - ended
@@ -197,7 +192,7 @@ class EffectRecorder:
             raise CannotFreeze("it raises something")
         recorded_calls, *code = self.calls[self._ordinal]
         if calls != recorded_calls:
-            raise _NoticedEnd(f"{_FREED} in it")
+            raise _FreedNoticeably(_FREED)
         assert self._frame is not None
         if not _can_return(self._frame.f_code, value):
             raise CannotFreeze("its code gives nothing but constants")
@@ -220,36 +215,36 @@ class EffectRecorder:
         environment = getattr(os.environ, "_data", None)
         if any(before.at(number)[0] is environment for number, _ in changes):
             raise CannotFreeze("it changes the environment of processes")
-        noticed = [thing for thing, content in before.all() if _end_is_noticed(thing, content)]
+        noticed = [thing for thing, content in before.all() if _freeing_is_noticed(thing, content)]
         if not noticed or self._frame is None or self._frame.f_back is None:
             return
         after = ReachableObjects(self._frame.f_back, self._far_objects, value)
         arguments = {id(argument) for argument in before.arguments}
         for thing in noticed:
             if after.number(thing) is None and id(thing) not in arguments:
-                raise _NoticedEnd(f"{_FREED} in it: of {type(thing).__qualname__}")
+                raise _FreedNoticeably(f"{_FREED}: of {type(thing).__qualname__}")
 
     def _is_users_module(self, module: types.ModuleType) -> bool:
-        known = self._is_users.get(id(module))
-        if known is None:
+        is_users = self._is_users.get(id(module))
+        if is_users is None:
             variables = variables_of_module(module)
             name, file = dict.get(variables, "__name__"), dict.get(variables, "__file__")
-            known = name == "__main__" or (
+            is_users = name == "__main__" or (
                 type(name) is str and type(file) is str and self._user_code.owns_module(name, file)
             )
-            self._is_users[id(module)] = known
-        return known
+            self._is_users[id(module)] = is_users
+        return is_users
 
     _ordinal = 0
     _began = 0.0
     _frame: types.FrameType | None = None
 
 
-class _NoticedEnd(CannotFreeze):
+class _FreedNoticeably(CannotFreeze):
     """An object would have been freed, and the program would have noticed."""
 
 
-def _own_fault(problem: Exception) -> str:
+def _unexpected(problem: Exception) -> str:
     return f"it could not be looked at ({type(problem).__name__}: {problem})"
 
 
@@ -258,7 +253,7 @@ def _count_calls() -> int:
     return int(state["calls"]) + int(state["skipped"])
 
 
-def _end_is_noticed(value: ProgramObject, content: ObjectContent) -> bool:
+def _freeing_is_noticed(value: ProgramObject, content: ObjectContent) -> bool:
     """Whether the program may notice that an object is freed."""
     kind = content.shape.kind
     if kind in (CLASS, FUNCTION, MODULE, CODE):

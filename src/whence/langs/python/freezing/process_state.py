@@ -28,13 +28,11 @@ def process_state() -> ProcessState:
     recorded = _recorder.state()
     return {
         "it writes text": recorded["texts"],
-        "garbage is collected in it whose end is noticed": recorded["garbage"],
-        "it turns to the world outside": _interposition.asked(),
+        "garbage is collected in it, which the program may notice": recorded["garbage"],
+        "it asks the outside world for something": _interposition.asked(),
         "it changes the recursion limit": sys.getrecursionlimit(),
         "it changes the switch interval": sys.getswitchinterval(),
-        "it changes a context variable": [
-            (id(variable), id(context[variable])) for variable in context
-        ],
+        "it changes a context variable": [(id(key), id(value)) for key, value in context.items()],
         "it starts or ends a thread": _thread._count(),
         "it changes what is done on exit": atexit._ncallbacks(),
         "it changes how signals are handled": [

@@ -30,7 +30,6 @@ _FIRST_SMALL, _LAST_SMALL = -5, 256
 Place = Sequence[Json]
 """Where an object is: the number of its holder among the places before it, as which part, and its
 class; or -1, a root, and its class."""
-IsUsersModule = Callable[[types.ModuleType], bool]
 
 
 def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
@@ -63,7 +62,7 @@ def _is_ours(name: str) -> bool:
 class FarObjects:
     """What can be reached from modules that are not the program's; walked again when it changed."""
 
-    def __init__(self, is_users_module: IsUsersModule) -> None:
+    def __init__(self, is_users_module: Callable[[types.ModuleType], bool]) -> None:
         self.is_users_module = is_users_module
         self._walk: ObjectWalk | None = None
 
@@ -76,7 +75,12 @@ class FarObjects:
         if self._walk is None or not self.are_unchanged():
             self._walk = self._new_walk()
             self._holders = _holders_of_references(self._walk)
-            self._stateful = _stateful_objects(self._walk)
+            self._stateful = [
+                (value, content)
+                for value, content in zip(self._walk.objects, self._walk.contents, strict=True)
+                if content.shape.kind.has_state and not content.shape.kind.is_cache
+            ]
+            """The objects that hold more than references."""
             self._checksum = _recorder.references(self._holders)
         return self._walk
 
@@ -113,15 +117,6 @@ def _holders_of_references(walk: ObjectWalk) -> tuple[ProgramObject, ...]:
             elif content.shape.kind is CLASS:
                 holders += [part for part in gc.get_referents(value) if type(part) is dict]
     return tuple(holders)
-
-
-def _stateful_objects(walk: ObjectWalk) -> list[tuple[ProgramObject, ObjectContent]]:
-    """The objects that hold more than references."""
-    return [
-        (value, content)
-        for value, content in zip(walk.objects, walk.contents, strict=True)
-        if content.shape.kind.has_state and not content.shape.kind.is_cache
-    ]
 
 
 class ReachableObjects:

@@ -6,6 +6,7 @@ Neither metaclasses nor properties of the program run.
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 
 from whence.langs.python.objects.raw_class import (
     HEAP_TYPE,
@@ -18,8 +19,8 @@ from whence.langs.python.objects.raw_class import (
 )
 
 _POINTER = 8
-Slots = list[tuple[str, types.MemberDescriptorType]]
-
+Slots = Sequence[tuple[str, types.MemberDescriptorType]]
+"""The slots of a class, by name."""
 _layouts: dict[int, tuple[type, type, Slots]] = {}
 """By address of the class, since a class may define a hash. The class is kept so that its address
 stays its own."""
@@ -33,11 +34,11 @@ def layout(cls: type) -> tuple[type, Slots]:
         slots = [
             (name, member)
             for base in order
-            if _is_of_python(base)
+            if _is_of_class_statement(base)
             for name, member in own_names(base).items()
             if isinstance(member, types.MemberDescriptorType)
         ]
-        c_class = next(base for base in order if not _is_of_python(base))
+        c_class = next(base for base in order if not _is_of_class_statement(base))
         entry = _layouts[id(cls)] = (cls, c_class, slots)
     return entry[1:]
 
@@ -48,8 +49,8 @@ def is_changeable(cls: type) -> bool:
     return bool(flags & HEAP_TYPE and not flags & IMMUTABLE_TYPE)
 
 
-def _is_of_python(cls: type) -> bool:
-    """Whether a class statement made it: it adds slots and a `__dict__`, and nothing else."""
+def _is_of_class_statement(cls: type) -> bool:
+    """Whether a class statement made the class: it adds only slots and a `__dict__`."""
     base = base_of(cls)
     if not is_changeable(cls) or base is None:
         return False

@@ -86,7 +86,7 @@ _BY_NAME = {
     ("_contextvars", "ContextVar"): k.UNSEEN_HOLDER, ("contextvars", "ContextVar"): k.UNSEEN_HOLDER,
     ("typing", "TypeVar"): k.UNSEEN_HOLDER,
 }  # fmt: skip
-"""C classes of modules that the program may not have imported: it would notice that we did."""
+"""C classes of modules that the program may not have imported. It would notice an import here."""
 
 
 def kind_of_exact(cls: type) -> ObjectKind | None:
@@ -96,5 +96,4 @@ def kind_of_exact(cls: type) -> ObjectKind | None:
 
 def kind_of_c_class(cls: type) -> ObjectKind | None:
     """The kind of a C class, by identity or by name."""
-    found = _EXACT.get(id(cls))
-    return found if found is not None else _BY_NAME.get((cls.__module__, cls.__qualname__))
+    return kind_of_exact(cls) or _BY_NAME.get((cls.__module__, cls.__qualname__))

@@ -14,7 +14,6 @@ import itertools
 import operator
 import types
 import weakref
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from whence.langs.python.objects.atoms import Json
@@ -41,7 +40,7 @@ class ObjectShape(NamedTuple):
     of: type
     dict_getter: types.GetSetDescriptorType | None = None
     """Reads the `__dict__` of an object."""
-    slots: Sequence[tuple[str, types.MemberDescriptorType]] = ()
+    slots: Slots = ()
 
 
 class ObjectContent(NamedTuple):
@@ -115,15 +114,15 @@ _dict_getters: dict[int, tuple[type, types.GetSetDescriptorType | None, bool]] =
 
 
 def dict_getter(cls: type) -> tuple[types.GetSetDescriptorType | None, bool]:
-    """What reads the `__dict__` of an object, and whether no class hides it behind its own name."""
-    known = _dict_getters.get(id(cls))
-    if known is None:
+    """The getter of an object's `__dict__`, and whether no class defines another `__dict__`."""
+    entry = _dict_getters.get(id(cls))
+    if entry is None:
         spaces = [own_names(base) for base in class_order(cls)]
         getters = [space["__dict__"] for space in spaces if "__dict__" in space]
         is_plain = all(type(getter) is types.GetSetDescriptorType for getter in getters)
         getter = getters[0] if getters and is_plain else None
-        known = _dict_getters[id(cls)] = (cls, getter, is_plain)
-    return known[1:]
+        entry = _dict_getters[id(cls)] = (cls, getter, is_plain)
+    return entry[1:]
 
 
 def read_content(value: ProgramObject) -> ObjectContent:
@@ -138,13 +137,11 @@ def read_content(value: ProgramObject) -> ObjectContent:
         unknown = ObjectShape(UNKNOWN, shape.of)
         return ObjectContent(unknown, None, tuple(gc.get_referents(value)))
     slots, slot_values = read_slots(value, shape.slots)
-    whole = (*parts, *attributes.values(), *slot_values)
-    return ObjectContent(shape, label, whole, tuple(attributes), tuple(slots), held)
+    all_parts = (*parts, *attributes.values(), *slot_values)
+    return ObjectContent(shape, label, all_parts, tuple(attributes), tuple(slots), held)
 
 
-def read_slots(
-    value: ProgramObject, slots: Slots | Sequence[tuple[str, types.MemberDescriptorType]]
-) -> tuple[list[int], list[ProgramObject]]:
+def read_slots(value: ProgramObject, slots: Slots) -> tuple[list[int], list[ProgramObject]]:
     """The numbers of the slots that are set, and their values."""
     numbers, values = [], []
     for number, (_, slot) in enumerate(slots):
@@ -162,10 +159,8 @@ def write_content(value: ProgramObject, content: ObjectContent) -> None:
         shape.kind.write(value, content.label, own_parts)
     if shape.dict_getter is not None:
         attributes = content.parts[len(own_parts) : end_of_attributes]
-        entries = zip(content.names, attributes, strict=True)
-        write_dict(
-            shape.dict_getter.__get__(value), None, [*itertools.chain.from_iterable(entries)]
-        )
+        entries = [*itertools.chain(*zip(content.names, attributes, strict=True))]
+        write_dict(shape.dict_getter.__get__(value), None, entries)
     set_slots = dict(zip(content.slots, content.parts[end_of_attributes:], strict=True))
     for number, (_, slot) in enumerate(shape.slots):
         if number in set_slots:

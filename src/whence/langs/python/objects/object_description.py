@@ -1,4 +1,4 @@
-"""What a digest sees of an object of this process, whatever it is made of.
+"""What a digest sees of an object of this process, of any class.
 
 For processes that were forked to compare what two versions of a call leave behind. The table of
 kinds says most of it. What depends on the two versions is decided here: functions, generators and
@@ -112,12 +112,12 @@ class ObjectDescriber:
         code, frame = value.gi_code, value.gi_frame
         label = f"generator {code.co_qualname} {self._code_match.place(code)}"
         if code.co_name == "<genexpr>":
-            # It is no call of its own: its work belongs to the function that made it.
+            # It is not recorded as a call: its work belongs to the function that made it.
             label += f" {code.co_code.hex()} {code.co_consts} {code.co_names}"
         if frame is None:
             return Description(f"{label} ended")
         is_new = inspect.getgeneratorstate(value) == inspect.GEN_CREATED
-        # Where a new generator stands says nothing about another version of its code.
+        # The position of a new generator says nothing about another version of its code.
         at = f" at {frame.f_lasti}" if frame.f_lasti >= 0 and not is_new else ""
         label = f"{label}{at} {sorted(frame.f_locals)} running={value.gi_running}"
         return Description(label, _references_of_generator(value))
@@ -144,22 +144,15 @@ def _describe_instance(kind: ObjectKind, value: ProgramObject) -> Description:
     getter, is_plain = dict_getter(cls)
     if not is_plain:
         return describe_incomplete(value)
-    attributes = _attributes(value, getter)
+    held = {} if getter is None else getter.__get__(value)
+    attributes = {str(name): part for name, part in dict.items(held)} if type(held) is dict else {}
+    slots = layout(cls)[1]
+    numbers, values = read_slots(value, slots)
+    attributes |= {slots[at][0]: part for at, part in zip(numbers, values, strict=True)}
     names = sorted(attributes)
     label = f"{full_name(cls)} {inner.label} {names}"
     own = [_Members(inner.parts)] if inner.is_unordered else inner.parts
     return Description(label, [*own, *(attributes[name] for name in names)], inner.is_complete)
-
-
-def _attributes(
-    value: ProgramObject, getter: types.GetSetDescriptorType | None
-) -> dict[str, ProgramObject]:
-    """Attributes where they are stored, those in slots included."""
-    held = {} if getter is None else getter.__get__(value)
-    found = {str(name): part for name, part in dict.items(held)} if type(held) is dict else {}
-    slots = layout(type(value))[1]
-    numbers, values = read_slots(value, slots)
-    return found | {slots[at][0]: part for at, part in zip(numbers, values, strict=True)}
 
 
 def _describe_c_object(value: ProgramObject) -> Description:

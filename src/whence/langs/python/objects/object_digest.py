@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -32,19 +33,15 @@ class Digest(NamedTuple):
     """What is not known of the value; empty if all is."""
 
 
+@dataclass(slots=True)
 class _OpenObject:
-    """An object whose parts are being visited."""
+    """An object whose parts are being visited, and the encoded parts so far."""
 
-    __slots__ = ("description", "exact", "loose", "parts", "value")
-
-    def __init__(
-        self, value: ProgramObject, description: Description, parts: Iterator[ProgramObject]
-    ) -> None:
-        self.value = value
-        self.description = description
-        self.parts = parts
-        self.exact: list[bytes] = []
-        self.loose: list[bytes] = []
+    value: ProgramObject
+    description: Description
+    parts: Iterator[ProgramObject]
+    exact: list[bytes] = field(default_factory=list)
+    loose: list[bytes] = field(default_factory=list)
 
 
 class ObjectDigests:
@@ -87,7 +84,7 @@ class ObjectDigests:
                     unknown = unknown or f"it reaches an object of {description.label[:80]}"
                 if description.is_shared:
                     reference = f"#{name}/{self.count - first};".encode()
-                    self._visited[id(part)] = reference, b"around;"
+                    self._visited[id(part)] = reference, b"cycle;"
                 parts = self._sorted(description) if description.is_unordered else description.parts
                 self._kept_alive.append((part, parts))
                 work.append(_OpenObject(part, description, iter(parts)))
@@ -121,8 +118,7 @@ class ObjectDigests:
             inner = ObjectDigests(self._describer, max(0, self._max_objects - self.count))
             keys.append(inner.digest("", part).loose)
             self.count += inner.count
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        return [parts[at] for at in order]
+        return [parts[at] for at in sorted(range(len(keys)), key=keys.__getitem__)]
 
 
 def _digest(data: bytes) -> bytes:

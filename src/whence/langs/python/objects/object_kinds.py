@@ -120,10 +120,6 @@ def _write_nothing(_: ProgramObject, __: Json, ___: Parts) -> None:
 # --- containers ----------------------------------------------------------------------------------
 
 
-def _write_list(value: ProgramObject, _: Json, parts: Parts) -> None:
-    list.__setitem__(value, slice(None), parts)
-
-
 def _read_dict(value: ProgramObject) -> Held:
     return None, list(itertools.chain.from_iterable(dict.items(value)))
 
@@ -171,17 +167,14 @@ def _write_deque(value: ProgramObject, _: Json, parts: Parts) -> None:
 
 
 LIST = ObjectKind(
-    "list", lambda value: (None, list(list.__iter__(value))), _write_list,
+    "list", lambda value: (None, list(list.__iter__(value))),
+    lambda value, _, parts: list.__setitem__(value, slice(None), parts),
     lambda cls, _: list.__new__(cls), subclasses_for=BOTH,
 )  # fmt: skip
 DICT = ObjectKind(
-    "dict",
-    _read_dict,
-    write_dict,
-    lambda cls, _: dict.__new__(cls),
-    is_keyed=True,
+    "dict", _read_dict, write_dict, lambda cls, _: dict.__new__(cls), is_keyed=True,
     subclasses_for=BOTH,
-)
+)  # fmt: skip
 ORDERED_DICT = ObjectKind(
     "OrderedDict",
     lambda value: (None, [*itertools.chain(*collections.OrderedDict.items(value))]),
@@ -216,10 +209,6 @@ FROZENSET = ObjectKind(
 # --- data without parts --------------------------------------------------------------------------
 
 
-def _write_bytearray(value: ProgramObject, text: Json, _: Parts) -> None:
-    bytearray.__setitem__(value, slice(None), bytes.fromhex(text))
-
-
 def _write_array(value: ProgramObject, label: Json, _: Parts) -> None:
     array.__setitem__(value, slice(None), array(label[0], bytes.fromhex(label[1])))
 
@@ -229,10 +218,6 @@ _type_code: types.GetSetDescriptorType = own_names(array)["typecode"]
 
 def _read_array(value: ProgramObject) -> Held:
     return [_type_code.__get__(value), array.tobytes(value).hex()], ()
-
-
-def _write_random(value: ProgramObject, state: Json, _: Parts) -> None:
-    _random.Random.setstate(value, tuple(state))
 
 
 def _make_random(cls: type, _: Json) -> ProgramObject:
@@ -275,7 +260,8 @@ def scalar(base: type) -> ObjectKind:
 
 
 BYTEARRAY = ObjectKind(
-    "bytearray", lambda value: (bytearray.hex(value), ()), _write_bytearray,
+    "bytearray", lambda value: (bytearray.hex(value), ()),
+    lambda value, text, _: bytearray.__setitem__(value, slice(None), bytes.fromhex(text)),
     lambda cls, _: bytearray.__new__(cls), has_state=True, subclasses_for=BOTH,
 )  # fmt: skip
 ARRAY = ObjectKind(
@@ -283,8 +269,9 @@ ARRAY = ObjectKind(
     has_state=True, subclasses_for=BOTH,
 )  # fmt: skip
 RANDOM = ObjectKind(
-    "random", lambda value: (list(_random.Random.getstate(value)), ()), _write_random,
-    _make_random, has_state=True, subclasses_for=BOTH,
+    "random", lambda value: (list(_random.Random.getstate(value)), ()),
+    lambda value, state, _: _random.Random.setstate(value, tuple(state)), _make_random,
+    has_state=True, subclasses_for=BOTH,
 )  # fmt: skip
 OBJECT = ObjectKind(
     "object", _read_nothing, _write_nothing, lambda cls, _: object.__new__(cls), subclasses_for=BOTH
@@ -426,12 +413,9 @@ VALUE = ObjectKind(
 def holder(describe: Describe | None = None) -> ObjectKind:
     """The kind of what holds the same references all its life."""
     return ObjectKind(
-        "holder",
-        _read_references,
-        describe=describe,
-        can_change=False,
+        "holder", _read_references, describe=describe, can_change=False,
         subclasses_for=Reader.FREEZING,
-    )
+    )  # fmt: skip
 
 
 HOLDER = holder()
@@ -454,7 +438,7 @@ ABSTRACT_CLASS_CACHE = holder(lambda value: Description("abc"))
 """Which classes an abstract class accepted: what isinstance remembers."""
 
 
-# --- what moves on: an iterator, a file, a lock --------------------------------------------------
+# --- state that advances: iterators, files, locks -------------------------------------------------
 
 
 def _read_iterator(value: ProgramObject) -> Held:
@@ -490,7 +474,7 @@ _NUMBERS = (int, float, complex, type)
 
 
 def _describe_count(value: ProgramObject) -> Description:
-    # The text of a number of the program would be asked for.
+    # `repr` of a count calls `repr` of its numbers, which the program may define.
     are_numbers = all(type(part) in _NUMBERS for part in gc.get_referents(value))
     return Description(f"count {value!r}") if are_numbers else describe_incomplete(value)
 

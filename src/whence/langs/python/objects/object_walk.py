@@ -23,11 +23,11 @@ _WITH_IDENTITY = frozenset(map(id, (str, bytes, int, float)))
 
 
 class TooManyObjects(Exception):
-    """More objects can be reached than are looked at."""
+    """More objects can be reached than a walk visits."""
 
 
 def is_atom(value: ProgramObject) -> bool:
-    """Whether it is nothing but its value."""
+    """Whether a value has no parts and no state of its own."""
     return id(type(value)) in ATOM_IDS
 
 
@@ -71,7 +71,7 @@ class ObjectWalk:
             at += 1
 
     def changes(self) -> Iterator[tuple[int, ObjectContent]]:
-        """The objects that hold something else than during the walk, by number."""
+        """The objects whose content is not what it was during the walk, by number."""
         for number, before in enumerate(self.contents):
             if before.can_change:
                 now = read_content(self.objects[number])

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
+from whence.langs.python.source.bindings import ProgramBindings
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.partial_recipes import TypeOnlyRecipe
 
@@ -53,7 +54,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuple of so many items, each of its own type."""
+    """A tuple with a fixed number of items, each of its own type."""
 
     items: tuple[Allowed, ...]
 
@@ -83,6 +84,9 @@ Allowed: TypeAlias = (
     Unclear | Anything | Nothing | Builtin | Holding | Row | Either | OneOf | UserClass
 )
 
+_OfClass = (
+    r.InstanceRecipe | r.ExtendedRecipe | r.ExceptionRecipe | r.MemberRecipe | r.SummaryRecipe
+)
 _PROMOTED = {"float": {"int", "bool"}, "complex": {"int", "float", "bool"}, "int": {"bool"}}
 _TOLERATED = {("bytes", "bytearray")}
 _ITERABLE = {"list", "tuple", "set", "frozenset", "dict", "str", "bytes", "bytearray"}
@@ -102,7 +106,7 @@ _ABSTRACT: Mapping[str, set[str]] = {
     "Iterator": set(),
     "Generator": set(),
 }
-"""Which builtins a class of `collections.abc` takes in, among those that are looked at here."""
+"""Which builtins are instances of a class of `collections.abc`, among those that count here."""
 ABSTRACT = frozenset(_ABSTRACT)
 CONTAINERS = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 BUILTINS = frozenset(
@@ -110,25 +114,18 @@ BUILTINS = frozenset(
 )
 
 
-class Ancestry(Protocol):
-    """What is known of the classes above one."""
-
-    def of(self, name: r.QualifiedName) -> tuple[frozenset[r.QualifiedName], bool]:
-        """The class and those above it, and whether these are all that can count."""
-
-
 Find = Callable[[int], "r.Recipe | None"]
 """What a label stands for."""
 
 
-def fits(recipe: r.Recipe, allowed: Allowed, ancestry: Ancestry, find: Find) -> bool | None:
+def fits(recipe: r.Recipe, allowed: Allowed, modules: ProgramBindings, find: Find) -> bool | None:
     """Whether a value is what an annotation allows; None if that is not certain."""
-    return _Fitting(ancestry, find).fits(recipe, allowed, 0)
+    return _Fitting(modules, find).fits(recipe, allowed, 0)
 
 
 class _Fitting:
-    def __init__(self, ancestry: Ancestry, find: Find) -> None:
-        self._ancestry = ancestry
+    def __init__(self, modules: ProgramBindings, find: Find) -> None:
+        self._modules = modules
         self._find = find
 
     def fits(self, recipe: r.Recipe, allowed: Allowed, depth: int) -> bool | None:
@@ -149,8 +146,8 @@ class _Fitting:
         if isinstance(allowed, Nothing):
             return False
         if isinstance(allowed, Either):
-            again = recipe_or(recipe, whole)
-            return any_of(self.fits(again, option, depth + 1) for option in allowed.options)
+            value = whole_or_type(recipe, whole)
+            return any_of(self.fits(value, option, depth + 1) for option in allowed.options)
         if isinstance(allowed, UserClass):
             return self._of_class(recipe, allowed.name)
         return self._of_builtin(recipe, whole, allowed, depth)
@@ -160,13 +157,13 @@ class _Fitting:
     def _of_class(self, recipe: r.Recipe, name: r.QualifiedName) -> bool | None:
         own = _class_of(recipe)
         if own is None:
-            _, complete = self._ancestry.of(name)
+            _, complete = self._modules.ancestors(name)
             return False if complete and builtin_of(recipe) is not None else None
-        above, complete = self._ancestry.of(own)
+        above, complete = self._modules.ancestors(own)
         if name in above:
             return True
-        _, known = self._ancestry.of(name)
-        return False if complete and known else None
+        _, is_known = self._modules.ancestors(name)
+        return False if complete and is_known else None
 
     # --- builtins --------------------------------------------------------------------------------
 
@@ -204,7 +201,7 @@ class _Fitting:
     ) -> bool | None:
         """An instance of another class, which may be one of a builtin too."""
         if isinstance(recipe, r.ExtendedRecipe):
-            inner = self.fits(recipe_or(recipe.content, whole), allowed, depth + 1)
+            inner = self.fits(whole_or_type(recipe.content, whole), allowed, depth + 1)
             if inner and not isinstance(allowed, OneOf):
                 return True
         if not isinstance(recipe, r.InstanceRecipe) or not isinstance(
@@ -212,8 +209,8 @@ class _Fitting:
         ):
             return None
         if isinstance(allowed, Builtin | Holding) and allowed.name not in BUILTINS | {"None"}:
-            return None  # an abstract class takes in whatever has its methods
-        _, complete = self._ancestry.of(own)
+            return None  # whatever has its methods is an instance of an abstract class
+        _, complete = self._modules.ancestors(own)
         return False if complete else None
 
     def _content(
@@ -238,36 +235,26 @@ class _Fitting:
                 return None
 
 
-def recipe_or(recipe: r.Recipe, whole: bool) -> r.Recipe:
+def whole_or_type(recipe: r.Recipe, whole: bool) -> r.Recipe:
     """The recipe, or only its type unless it is whole."""
     return recipe if whole else TypeOnlyRecipe("", None, recipe)
 
 
 def any_of(verdicts: Iterable[bool | None]) -> bool | None:
     """Three-valued or."""
-    found = list(verdicts)
-    return True if True in found else None if None in found else False
+    results = set(verdicts)
+    return True if True in results else None if None in results else False
 
 
 def all_of(verdicts: Iterable[bool | None]) -> bool | None:
     """Three-valued and."""
-    found = list(verdicts)
-    return False if False in found else None if None in found else True
+    results = set(verdicts)
+    return False if False in results else None if None in results else True
 
 
 def _class_of(recipe: r.Recipe) -> r.QualifiedName | None:
     """The class of a value that is no exact builtin."""
-    match recipe:
-        case (
-            r.InstanceRecipe(of)
-            | r.ExtendedRecipe(of)
-            | r.ExceptionRecipe(of)
-            | r.MemberRecipe(of)
-            | r.SummaryRecipe(of)
-        ):
-            return of
-        case _:
-            return None
+    return recipe.of if isinstance(recipe, _OfClass) else None
 
 
 def builtin_of(recipe: r.Recipe) -> str | None:

@@ -28,15 +28,11 @@ from whence.langs.python.oracles.allowed_types import (
     Unclear,
     UserClass,
 )
-from whence.langs.python.source.bindings import (
-    Imported,
-    ModuleBindings,
-    ProgramBindings,
-    bound_in,
-    name_is_missing,
-)
+from whence.langs.python.source.bindings import Imported, ModuleBindings, ProgramBindings, bound_in
 from whence.langs.python.source.code_locations import first_line as first_line_of
+from whence.langs.python.source.definitions import NOT_LITERAL, literal
 from whence.langs.python.source.scopes import FunctionNode
+from whence.langs.python.source.scopes import parameters as parameter_names
 from whence.langs.python.trace.value_recipes import QualifiedName
 
 _UNCLEAR = Unclear()
@@ -64,7 +60,7 @@ class AnnotationReader:
     """Reads annotations of one program."""
 
     def __init__(self, modules: ProgramBindings) -> None:
-        self._modules = modules
+        self.modules = modules
 
     def allowed(
         self, expression: ast.expr | None, scope: AnnotationScope, depth: int = 0
@@ -78,13 +74,13 @@ class AnnotationReader:
             case ast.Constant(str(text)):
                 return self.allowed(parse_annotation(text), scope, depth + 1)
             case ast.BinOp(left, ast.BitOr(), right):
-                return Either(
-                    (self.allowed(left, scope, depth + 1), self.allowed(right, scope, depth + 1))
-                )
+                sides = (self.allowed(side, scope, depth + 1) for side in (left, right))
+                return Either(tuple(sides))
             case ast.Name() | ast.Attribute():
                 return self._named(expression, scope, depth)
             case ast.Subscript(value, inner):
-                return self._subscript(value, _items(inner), scope, depth)
+                items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                return self._subscript(value, items, scope, depth)
             case _:
                 return _UNCLEAR
 
@@ -93,20 +89,20 @@ class AnnotationReader:
     def meaning(
         self, expression: ast.expr, scope: AnnotationScope
     ) -> Imported | tuple[ModuleBindings, object]:
-        """What a name stands for: something of a module by its name, or a binding of source."""
+        """What a name means: a name of a module without source, or a binding in source."""
         nothing = scope.module, None
         if isinstance(expression, ast.Attribute):
-            path = _dotted(expression.value)
-            if path is None or path.partition(".")[0] in scope.hidden:
+            path = ast.unparse(expression.value)
+            if path.partition(".")[0] in scope.hidden:
                 return nothing
             module = self._imported_module(path, scope.module)
             if module is None:
                 return nothing
-            source = self._modules.module(module)
+            source = self.modules.module(module)
             if source is None:
                 return Imported(module, expression.attr)
-            if name_is_missing(source, expression.attr):
-                return nothing
+            if not source.binding(expression.attr)[0]:
+                return nothing  # it may be a submodule
             return self._resolve(source, expression.attr)
         if not isinstance(expression, ast.Name) or scope.hidden & {expression.id, "*"}:
             return nothing
@@ -115,10 +111,10 @@ class AnnotationReader:
     def _resolve(
         self, module: ModuleBindings, name: str
     ) -> Imported | tuple[ModuleBindings, object]:
-        bound_in_module, binding = self._modules.meaning(module, name)
+        bound_in_module, binding = self.modules.meaning(module, name)
         if isinstance(binding, Imported) and binding.name:
             return binding
-        owner = module if bound_in_module == module.name else self._modules.module(bound_in_module)
+        owner = module if bound_in_module == module.name else self.modules.module(bound_in_module)
         if owner is None or isinstance(binding, Imported):
             return module, None
         return owner, binding
@@ -129,9 +125,8 @@ class AnnotationReader:
         is_known, binding = module.binding(first)
         if not is_known or not isinstance(binding, Imported):
             return None
-        if binding.name:  # from collections import abc
-            return ".".join(filter(None, (binding.module, binding.name, rest)))
-        return ".".join(filter(None, (binding.module, rest)))
+        # It has a name after `from collections import abc`.
+        return ".".join(filter(None, (binding.module, binding.name, rest)))
 
     def _named(self, expression: ast.expr, scope: AnnotationScope, depth: int) -> Allowed:
         match self.meaning(expression, scope):
@@ -208,19 +203,6 @@ def parse_annotation(text: str) -> ast.expr | None:
         return None
 
 
-def _items(inner: ast.expr) -> Sequence[ast.expr]:
-    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
-
-
-def _dotted(expression: ast.expr) -> str | None:
-    if isinstance(expression, ast.Name):
-        return expression.id
-    if isinstance(expression, ast.Attribute):
-        before = _dotted(expression.value)
-        return None if before is None else f"{before}.{expression.attr}"
-    return None
-
-
 def _library_type(module: str, name: str) -> Allowed:
     """What a name of the standard library allows."""
     if module == "builtins":
@@ -243,13 +225,9 @@ def _library_type(module: str, name: str) -> Allowed:
 
 
 def _literals(inner: Sequence[ast.expr]) -> Allowed:
-    values: list[object] = []
-    for part in inner:
-        try:
-            values.append(ast.literal_eval(part))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return _UNCLEAR  # a member of an enum, or Literal inside of Literal
-    return OneOf(tuple(values))
+    values = tuple(map(literal, inner))
+    # A member of an enum, or Literal inside of Literal, is unclear.
+    return _UNCLEAR if NOT_LITERAL in values else OneOf(values)
 
 
 # --- functions -----------------------------------------------------------------------------------
@@ -259,20 +237,19 @@ def find_function(
     module: ModuleBindings, qualname: str, first_line: int
 ) -> tuple[FunctionNode, AnnotationScope] | None:
     """The definition of a function by its name and first line, and the scope of its annotations."""
-    name = qualname.rpartition(".")[2]
     matches: list[tuple[FunctionNode, AnnotationScope]] = []
 
     def search(body: list[ast.stmt], hidden: frozenset[str], path: str) -> None:
         for node in _definitions(body):
             here = f"{path}{node.name}"
-            inside = hidden | _type_parameters(node)
+            inside = hidden | {item.name for item in getattr(node, "type_params", [])}
             if isinstance(node, ast.ClassDef):
                 search(node.body, inside | bound_in(node.body), f"{here}.")
                 continue
-            if here == qualname and first_line_of(node) == first_line and node.name == name:
+            if here == qualname and first_line_of(node) == first_line:
                 matches.append((node, AnnotationScope(module, inside)))
-            locals_ = bound_in(node.body) | {argument.arg for argument in _arguments(node.args)}
-            search(node.body, inside | locals_, f"{here}.<locals>.")
+            variables = bound_in(node.body).union(parameter_names(node.args))
+            search(node.body, inside | variables, f"{here}.<locals>.")
 
     search(module.tree.body, frozenset(), "")
     return matches[0] if len(matches) == 1 else None
@@ -288,17 +265,6 @@ def _definitions(body: list[ast.stmt]) -> list[FunctionNode | ast.ClassDef]:
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             pending += reversed(list(ast.iter_child_nodes(node)))
     return definitions
-
-
-def _type_parameters(node: FunctionNode | ast.ClassDef) -> frozenset[str]:
-    return frozenset(parameter.name for parameter in getattr(node, "type_params", []))
-
-
-def _arguments(arguments: ast.arguments) -> list[ast.arg]:
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return named + [
-        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
-    ]
 
 
 @dataclass(frozen=True, slots=True)

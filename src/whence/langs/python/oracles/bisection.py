@@ -31,11 +31,6 @@ class CommandResult:
     """The exit status; None if it did not end in time."""
     output: bytes = b""
 
-    @property
-    def failed(self) -> bool:
-        """Whether the exit status says that it went wrong."""
-        return self.status != 0
-
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -82,7 +77,7 @@ def _environment(top: str, folder: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class BisectionResult:
-    """Between which two revisions it went wrong."""
+    """The two revisions between which the command stopped working."""
 
     good: str
     bad: str
@@ -99,7 +94,7 @@ class Bisection:
     tell: Callable[[str], None] = lambda text: None
     _tried: dict[str, bool | None] = field(default_factory=dict)
     _wanted: CommandResult | None = None
-    """What a good revision prints, if the exit status does not show the failure."""
+    """The result of a good revision, if the exit status does not show the failure."""
 
     def find(self, good: str | None, bad: str) -> BisectionResult:
         """The last good and the first bad revision, between `good`, if it is known, and `bad`."""
@@ -115,7 +110,7 @@ class Bisection:
                 f"the command cannot be run in {bad}: there is no {missing} (revisions are named "
                 "with --good and --bad; what is not committed does not count)"
             )
-        if not now.failed:
+        if now.status == 0:
             self._expect(good, bad, now)
         self._tried[history[0]] = False
         index = history.index(good) if good else self._look_back(history)
@@ -166,12 +161,9 @@ class Bisection:
     def _good(self, revision: str) -> bool | None:
         if revision not in self._tried:
             result = self._run(revision)
-            if result is None:
-                verdict = None
-            elif self._wanted is not None:
-                verdict = result == self._wanted
-            else:
-                verdict = not result.failed
+            verdict = None
+            if result is not None:
+                verdict = result == self._wanted if self._wanted else result.status == 0
             self._tried[revision] = verdict
             label = {True: "good", False: "bad", None: "cannot be tried"}[verdict]
             self.tell(f"{git(self.top, 'log', '-1', '--format=%h %s', revision)}: {label}")

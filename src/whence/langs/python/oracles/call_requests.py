@@ -32,11 +32,11 @@ def request_for_call(
         captured = [(name, encode_recipe(recipe)) for name, recipe in call.captured.items()]
     except CannotEncode as problem:
         raise CannotRequest(f"it was given {problem}") from None
-    known = RecipeSource(source).variables_at(number)
-    known |= {name: variable.before for name, variable in ours.variables.items()}
+    before = RecipeSource(source).variables_at(number)
+    before |= {name: variable.before for name, variable in ours.variables.items()}
     variables: list[tuple[str, str, RecipeJson]] = []
     unsent: dict[QualifiedName, Recipe] = {}
-    for name, recipe in known.items():
+    for name, recipe in before.items():
         if isinstance(recipe, UnboundRecipe):
             continue
         try:

@@ -49,10 +49,10 @@ def from_folder(name: str, folder: str, files: Sequence[str]) -> ReferenceVersio
     best, most = "", 0
     for anchor in sorted({str(parent) for file in files for parent in Path(file).parents}):
         inside = [file for file in files if is_below(file, anchor)]
-        found = sum(os.path.exists(os.path.join(folder, os.path.relpath(f, anchor)))
-                    for f in inside if not is_below(f, folder))  # fmt: skip
-        if found > most:
-            best, most = anchor, found
+        others = (os.path.relpath(file, anchor) for file in inside if not is_below(file, folder))
+        count = sum(os.path.exists(os.path.join(folder, path)) for path in others)
+        if count > most:
+            best, most = anchor, count
     if not best:
         raise WhenceError(
             f"{name}: none of the program's files is in it, under the name that it has in the "
@@ -65,7 +65,7 @@ def from_folder(name: str, folder: str, files: Sequence[str]) -> ReferenceVersio
 
 
 def git(folder: str, *words: str) -> str:
-    """What git says in a folder."""
+    """What git prints in a folder."""
     return _git(folder, *words).decode("utf-8", "replace").strip()
 
 
@@ -77,8 +77,8 @@ def _git(folder: str, *words: str) -> bytes:
     except FileNotFoundError:
         raise WhenceError("git is not installed, so there are no revisions") from None
     except subprocess.CalledProcessError as problem:
-        said = problem.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise WhenceError(f"git {words[0]}: {said[-1] if said else 'failed'}") from None
+        lines = problem.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise WhenceError(f"git {words[0]}: {lines[-1] if lines else 'failed'}") from None
     return done.stdout
 
 
@@ -89,10 +89,8 @@ def repository(folder: str) -> str:
 
 def from_git(revision: str, files: Sequence[str], main: str, cwd: str) -> ReferenceVersion:
     """A revision, unpacked."""
-    some = next(
-        (file for file in (main, *files) if file and os.path.exists(file)), os.path.join(cwd, "x")
-    )
-    top = repository(os.path.dirname(some))
+    existing = (file for file in (main, *files) if file and os.path.exists(file))
+    top = repository(os.path.dirname(next(existing, os.path.join(cwd, "x"))))
     return ReferenceVersion(f"git:{revision}", check_out(top, revision), top, temporary=True)
 
 
@@ -122,8 +120,8 @@ def from_package(text: str, files: Sequence[str]) -> ReferenceVersion:
         )  # fmt: skip
         if done.returncode:
             shutil.rmtree(fresh, ignore_errors=True)
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            errors = [line for line in said if line.startswith("ERROR: ")] or said
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            errors = [line for line in lines if line.startswith("ERROR: ")] or lines
             why = errors[-1].removeprefix("ERROR: ") if errors else "pip failed"
             raise WhenceError(f"{text} could not be installed by pip: {why}")
         os.rename(fresh, folder)

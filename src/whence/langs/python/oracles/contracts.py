@@ -1,14 +1,14 @@
-"""Contracts as an oracle: what stands beside the code about what a call may be given and give.
+"""Contracts as an oracle: conditions beside the code about a call's inputs and outcome.
 
 Two kinds. An `assert` that failed is read from the source text, nothing is run. Conditions of
 icontract and deal, and what `whence.spec` declares, are evaluated in a process with the program's
 own version, on the recorded inputs and outcome.
 
 A violated precondition makes a call inadmissible, any other violated condition makes it wrong. A
-condition that holds says nothing, since it says nothing of all else; only `whence.spec` may say
-that a call is right.
+condition that holds says nothing, since it is only about a part; only `whence.spec` may say that a
+call is right.
 
-Invariant: what is made again is recorded again and compared before a condition counts.
+Invariant: rebuilt values are recorded and compared with the recording before a condition counts.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ from whence.tree.column_tree import ColumnTree
 _DECLARING = re.compile(
     rb"^[ \t]*(?:import[ \t][^#\n]*|from[ \t]+)\b(?:icontract|deal|whence)\b", re.MULTILINE
 )
-"""An import of what contracts are declared with: a process is not begun for the word alone."""
+"""An import of what contracts are declared with. Without one, no worker is started."""
 _VERDICTS = {
     "inadmissible": Verdict.INADMISSIBLE,
     "wrong": Verdict.WRONG,
     "right": Verdict.RIGHT,
 }
+"""In order of precedence: an excluded input comes before what the call made of it."""
 
 
 @dataclass
 class ContractOracle:
-    """Asks what stands beside the code."""
+    """Judges calls by the contracts beside the code."""
 
     tree: ColumnTree
     limit: float = CALLING
@@ -105,7 +106,7 @@ class ContractOracle:
         return None
 
     def close(self) -> None:
-        """End what was started, and clear up."""
+        """End the worker and remove the temporary folder."""
         if self._worker is not None:
             self._worker.close()
         if self._folder is not None:
@@ -119,10 +120,9 @@ class ContractOracle:
         columns = self.tree.columns
         below = range(position + 1, int(columns.end[position]))
         children = [self.tree.call(at) for at in below if columns.parent[at] == position]
-        found = self._asserts.judge(question.call, children, self._versions.absolute)
-        if found is None:
-            return None
-        verdict, self.last = found
+        verdict, self.last = self._asserts.judge(
+            question.call, children, self._versions.absolute
+        ) or (None, "")
         return verdict
 
     # --- in the worker ---------------------------------------------------------------------------
@@ -157,16 +157,15 @@ class ContractOracle:
         probe = RecipeSource(place_of(tree, 1)[0]).call_recipe(1)
         if not _same(probe, call.arguments.values(), [*after.values(), *ended]):
             return None
-        # What it should not have been given comes before what it made of it.
-        for verdict in ("inadmissible", "wrong", "right"):
+        for name, verdict in _VERDICTS.items():
             for candidate, reason in verdicts:
-                if candidate == verdict:
+                if candidate == name:
                     self.last = reason
-                    return _VERDICTS[verdict]
+                    return verdict
         return None
 
     def _declared(self, position: int) -> Verdict | None:
-        """What the function comes to that is declared to do the same."""
+        """The verdict by the function that is declared to do the same."""
         ours = equation_at_or_none(self.tree, position)
         if ours is None or ours.call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             return None
@@ -192,10 +191,8 @@ class ContractOracle:
         self.last = "whence.spec"
         if compared == {Match.DIFFERENT}:
             return Verdict.WRONG
-        silent = not ours.printed and not any(
-            variable.after for variable in ours.variables.values()
-        )
-        return Verdict.RIGHT if compared == {Match.SAME} and silent else None
+        has_effects = ours.printed or any(item.after for item in ours.variables.values())
+        return Verdict.RIGHT if compared == {Match.SAME} and not has_effects else None
 
 
 def equation_at_or_none(tree: ColumnTree, position: int) -> CallEquation | None:

@@ -1,24 +1,25 @@
-"""An `assert` that failed, read from the source text: whose fault is it?
+"""Judges a call that its own failed `assert` ended, from the source text.
 
-One at the head of a function that is about its parameters says what the function may be given: the
-call is inadmissible. One about what the function itself has worked out says that it went wrong. Of
-all others nothing is known: a value may have come from the caller or not.
+An `assert` about parameters, at the head of a function, makes the call inadmissible. One about what
+the function itself computed makes it wrong. Any other says nothing: a value may have come from the
+caller or not.
 
-Invariant: the failed `assert` is the call's own, and stands in the file as it did.
+Invariant: the failed `assert` is in the function of the call, at the recorded line.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from whence.langs.python.source.code_locations import header_lines
+from whence.langs.python.source.scopes import FunctionNode, nodes_outside_definitions
+from whence.langs.python.source.scopes import parameters as parameter_names
+from whence.langs.python.source.source_parsing import parse_file
 from whence.model.call import Call, OutcomeKind
 from whence.model.verdict import Verdict
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass
@@ -30,7 +31,7 @@ class AssertReader:
     def judge(
         self, call: Call, callees: Sequence[Call], absolute: Callable[[str], str]
     ) -> tuple[Verdict, str] | None:
-        """The verdict on a call that left by a failed `assert` of its own, and the condition."""
+        """The verdict on a call that its own failed `assert` ended, and the condition."""
         outcome, where = call.outcome, call.outcome.location
         if outcome.kind is not OutcomeKind.RAISED or where is None or where.line is None:
             return None
@@ -49,27 +50,21 @@ class AssertReader:
         verdict = _verdict(function, failed)
         return verdict and (verdict, f"assert {ast.unparse(failed.test)}")
 
-    def _function(self, file: str, call: Call) -> _Function | None:
+    def _function(self, file: str, call: Call) -> FunctionNode | None:
         if file not in self._trees:
-            try:
-                self._trees[file] = ast.parse(Path(file).read_bytes())
-            except (OSError, SyntaxError, ValueError, RecursionError):
-                self._trees[file] = None
+            self._trees[file] = parse_file(file)
         tree, location = self._trees[file], call.function.location
         if tree is None or location is None:
             return None
         name = call.function.qualname.rpartition(".")[2]
-        for node in ast.walk(tree):
-            if isinstance(node, _Function) and node.name == name:
-                lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
-                if location.line in lines:
-                    return node
-        return None
+        functions = (node for node in ast.walk(tree) if isinstance(node, FunctionNode))
+        named = (function for function in functions if function.name == name)
+        return next((one for one in named if location.line in header_lines(one)), None)
 
 
-def _assert_at(function: _Function, line: int, column: int | None) -> ast.Assert | None:
+def _assert_at(function: FunctionNode, line: int, column: int | None) -> ast.Assert | None:
     """The `assert` at a location of a function, which is not in a nested function."""
-    for node in _own(function):
+    for node in _own_nodes(function):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or line):
             same_line = node.lineno == line == node.end_lineno
             if not same_line or column is None or column >= node.col_offset:
@@ -77,31 +72,17 @@ def _assert_at(function: _Function, line: int, column: int | None) -> ast.Assert
     return None
 
 
-def _own(function: ast.AST) -> list[ast.AST]:
-    own: list[ast.AST] = []
-    pending = list(ast.iter_child_nodes(function))
-    while pending:
-        node = pending.pop()
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            own.append(node)
-            pending += ast.iter_child_nodes(node)
-    return own
+def _own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
+    return nodes_outside_definitions(ast.iter_child_nodes(function))
 
 
-def _verdict(function: _Function, failed: ast.Assert) -> Verdict | None:
+def _verdict(function: FunctionNode, failed: ast.Assert) -> Verdict | None:
     names = {node.id for node in ast.walk(failed.test) if isinstance(node, ast.Name)}
-    arguments = function.args
-    parameters = {
-        argument.arg
-        for argument in (
-            *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
-            *filter(None, (arguments.vararg, arguments.kwarg)),
-        )
-    }  # fmt: skip
+    parameters = set(parameter_names(function.args))
     named = {name for name in names if not hasattr(builtins, name)}
     bound = {
         node.id
-        for node in _own(function)
+        for node in _own_nodes(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     if _is_at_head(function, failed):
@@ -109,11 +90,11 @@ def _verdict(function: _Function, failed: ast.Assert) -> Verdict | None:
         # Besides its parameters it may name classes and constants, which do not vary.
         constant = all(name[:1].isupper() for name in others)
         return Verdict.INADMISSIBLE if named & parameters and constant else None
-    worked_out = bound - _derived(function, parameters)
-    return Verdict.WRONG if named & worked_out else None
+    computed = bound - _derived(function, parameters)
+    return Verdict.WRONG if named & computed else None
 
 
-def _is_at_head(function: _Function, failed: ast.Assert) -> bool:
+def _is_at_head(function: FunctionNode, failed: ast.Assert) -> bool:
     for statement in function.body:
         if statement is failed:
             return True
@@ -123,13 +104,13 @@ def _is_at_head(function: _Function, failed: ast.Assert) -> bool:
     return False
 
 
-def _derived(function: _Function, parameters: set[str]) -> set[str]:
+def _derived(function: FunctionNode, parameters: set[str]) -> set[str]:
     """The names that only ever hold a part of a parameter."""
     derived = set(parameters)
     sources: dict[str, set[str]] = {}
     target: ast.AST
     value: ast.AST
-    for node in _own(function):
+    for node in _own_nodes(function):
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             target, value = node.target, node.iter
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import filecmp
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,7 @@ from whence.langs.python.oracles.recipe_comparison import (
     contradiction,
     first_difference,
 )
-from whence.langs.python.oracles.worker.forked_versions import (
-    BEFORE,
-    ERRORS,
-    VARIABLE,
-)
+from whence.langs.python.oracles.worker.forked_versions import BEFORE, ERRORS, VARIABLE
 from whence.langs.python.oracles.worker.worker_protocol import Digests, ForkDone, ForkRequest
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
@@ -62,7 +59,6 @@ class ForkAtCall:
         self._own = versions.own()
         bare = replace(self._own, kind="", modules=())
         self._worker = Worker(bare, seed=self._repeatable.get("hash_seed") or None)
-        self._files: list[tuple[str, str]] | None = None
         self._calls = 0
         self._begins: dict[int, list[int]] = {}
         self._barred: tuple[int, str] | None = None
@@ -75,13 +71,12 @@ class ForkAtCall:
         return self._seconds > SLOW * self._calls
 
     def close(self) -> None:
-        """End what was started."""
+        """End the worker."""
         self._worker.close()
 
     def compare(self, position: int, ours: CallRecipe) -> Comparison:
         """How the effects of both versions compare."""
-        obstacle = self._obstacle(position, ours)
-        if obstacle:
+        if obstacle := self._obstacle(position, ours):
             return Comparison(Match.UNKNOWN, obstacle)
         begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
         if self._barred is not None and begin >= self._barred[0]:
@@ -102,7 +97,7 @@ class ForkAtCall:
             trace.unlink(missing_ok=True)
         different = contradiction(ours, again)
         if different:
-            why = f"made again in its place it does not come to what was recorded ({different})"
+            why = f"made again in its place, it differs from the recording ({different})"
             return Comparison(Match.UNKNOWN, why)
         return compare_states(done.own, done.reference)
 
@@ -134,7 +129,7 @@ class ForkAtCall:
             qualname=code.qualname,
             line_table=code.line_table.hex(),
             count=self._count(begin, position, ours),
-            files=self._different_files(),
+            files=self._different_files,
             modules=["__main__", *own.modules],
             flags=code.flags,
             steps=len(outcome.yielded) + ended_itself,
@@ -151,19 +146,15 @@ class ForkAtCall:
             self._begins[function] = self._source.begins(np.sort(numbers), ours.code)
         return sum(0 <= number <= begin for number in self._begins[function])
 
+    @cached_property
     def _different_files(self) -> list[tuple[str, str]]:
         """The files that are not the same, each with the one that stands in for it."""
-        if self._files is None:
-            pairs = (
-                (own, self._versions.reference.file(own, self._versions.main))
-                for own in self._versions.files()
-            )
-            self._files = [
-                (own, other)
-                for own, other in pairs
-                if other is not None and not filecmp.cmp(own, other, shallow=False)
-            ]
-        return self._files
+        files = []
+        for own in self._versions.files():
+            other = self._versions.reference.file(own, self._versions.main)
+            if other is not None and not filecmp.cmp(own, other, shallow=False):
+                files.append((own, other))
+        return files
 
 
 def compare_states(own: Sequence[Digests], reference: Sequence[Digests]) -> Comparison:
@@ -174,7 +165,8 @@ def compare_states(own: Sequence[Digests], reference: Sequence[Digests]) -> Comp
 
 def _compared(name: str, own: Sequence[Digests], reference: Sequence[Digests]) -> Comparison:
     ours, theirs = own[0].get(name), reference[0].get(name)
-    unknown = "" if name.startswith(VARIABLE) else next(_unknown(ours, theirs), "")
+    reasons = (side[2] for side in (ours, theirs) if side is not None and side[2])
+    unknown = "" if name.startswith(VARIABLE) else next(reasons, "")
     if ours == theirs:
         return Comparison(Match.UNKNOWN, f"{name}: {unknown}") if unknown else _SAME
     for sides in (own, reference):
@@ -187,8 +179,4 @@ def _compared(name: str, own: Sequence[Digests], reference: Sequence[Digests]) -
         return Comparison(Match.UNKNOWN, f"{name}: {why}")
     if name == ERRORS:
         return Comparison(Match.UNKNOWN, "something else was written to standard error")
-    return Comparison(Match.DIFFERENT, f"{name} is another")
-
-
-def _unknown(*sides: Sequence[str] | None) -> Iterator[str]:
-    return (side[2] for side in sides if side is not None and side[2])
+    return Comparison(Match.DIFFERENT, f"{name} differs")

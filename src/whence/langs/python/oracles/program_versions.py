@@ -3,7 +3,7 @@
 Files are compiled here, never run. `checkouts.py` finds the reference and unpacks it.
 
 Invariant: code counts as the same only if the file still holds what was recorded and both versions
-compile to the same, wherever the code stands in the file.
+compile to the same, wherever the code is in the file.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ReferenceVersion:
     def replaces(self, own: str, main: str) -> bool:
         """Whether this version has its own file instead of one of the program's."""
         if self.script is not None:
-            return own == main and not _same_path(own, self.script)
+            return own == main and os.path.realpath(own) != os.path.realpath(self.script)
         return self._stands_in_for(own) and not is_below(own, self.folder)
 
 
@@ -194,7 +194,8 @@ class VersionPair:
         if own is None:
             return None
         named = [code for code in all_code(own) if code.co_qualname == entry.qualname]
-        mine = [code for code in named if _is(code, entry)]
+        key = entry.first_line, entry.line_table
+        mine = [code for code in named if (code.co_firstlineno, code.co_linetable) == key]
         if len(mine) != 1:
             return None  # the file is not what it was
         if other_file is None:
@@ -211,9 +212,8 @@ class VersionPair:
     @cached_property
     def only_functions_differ(self) -> bool:
         """Whether the versions differ only inside functions."""
-        if self.reference.script is None and not _same_data(
-            self.reference.anchor, self.reference.folder
-        ):
+        other = self.reference
+        if other.script is None and not _same_data(other.anchor, other.folder):
             return False
         return all(map(self._same_bodies, self.files()))
 
@@ -224,8 +224,7 @@ class VersionPair:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        ours, theirs = list(_bodies(one)), list(_bodies(two))
-        return list(map(content, ours)) == list(map(content, theirs))
+        return list(map(content, _bodies(one))) == list(map(content, _bodies(two)))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -272,10 +271,6 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _same_path(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
 def _root(file: str, module: str) -> list[str]:
     """The folder in which a module of this name is found in this file."""
     path = Path(file)
@@ -294,10 +289,6 @@ def _bodies(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_flags & _OPTIMIZED:
             yield from _bodies(constant)
-
-
-def _is(code: CodeType, entry: CodeEntry) -> bool:
-    return code.co_firstlineno == entry.first_line and code.co_linetable == entry.line_table
 
 
 def _same_data(one: str, other: str) -> bool:

@@ -38,7 +38,7 @@ class NotKnownHere(Exception):
 
 
 class NeverKnown(NotKnownHere):
-    """Why a call cannot be judged in any way."""
+    """Why no way may judge a call."""
 
 
 class RebuiltCalls:
@@ -59,8 +59,8 @@ class RebuiltCalls:
     def compare(self, source: TraceSource, number: int, ours: CallEquation) -> Comparison:
         """How the outcomes compare; `NeverKnown` if no other way may judge the call, either."""
         try:
-            request, unsent = self._request(source, number, ours)
             own, other = self.workers
+            request, unsent = request_for_call(source, number, ours, own.version.modules)
             again = self._repeat(own, request, ours, unsent)
             theirs = self._equation(other, request, ours, unsent)
             compared = compare_equations(ours, theirs)
@@ -76,7 +76,7 @@ class RebuiltCalls:
             return compared
         except NeverKnown:
             raise
-        except NotKnownHere as problem:
+        except (CannotRequest, NotKnownHere) as problem:
             return Comparison(Match.UNKNOWN, str(problem))
 
     def _repeat(
@@ -86,7 +86,7 @@ class RebuiltCalls:
         ours: CallEquation,
         unsent: dict[QualifiedName, Recipe],
     ) -> CallEquation:
-        """The call as the own version repeats it, if that is as it was."""
+        """The call as the own version repeats it; `NotKnownHere` if its outcome differs."""
         theirs = self._equation(own, request, ours, unsent)
         again = compare_equations(ours, theirs)
         if again.match is not Match.SAME:
@@ -94,15 +94,6 @@ class RebuiltCalls:
                 f"made again by its own version, it has a different outcome ({again.why})"
             )
         return theirs
-
-    def _request(
-        self, source: TraceSource, number: int, ours: CallEquation
-    ) -> tuple[CallRequest, dict[QualifiedName, Recipe]]:
-        """The request to a worker, and the variables whose values cannot be sent."""
-        try:
-            return request_for_call(source, number, ours, self.workers[0].version.modules)
-        except CannotRequest as problem:
-            raise NotKnownHere(str(problem)) from None
 
     def _equation(
         self,

@@ -24,6 +24,8 @@ _SUPER = "__class__"
 OPAQUE = "whose state cannot be seen"
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
 """An address in memory, or a path."""
+_WITHOUT_TEXT = (r.UnknownRecipe, r.SharedRecipe, r.InstanceRecipe, r.MethodRecipe)
+"""Members of sets that cannot be compared by their text."""
 
 
 class Match(Enum):
@@ -81,11 +83,9 @@ class _RecipeComparer:
             case r.InstanceRecipe(of, state), r.InstanceRecipe(other_of, other_state):
                 return self._objects(of, other_of, state, other_state)
             case (
-                r.ExtendedRecipe(of, content, state),
-                r.ExtendedRecipe(other_of, other_content, other_state),
-            ) | (
-                r.ExceptionRecipe(of, content, state),
-                r.ExceptionRecipe(other_of, other_content, other_state),
+                r.ExtendedRecipe(of, content, state) | r.ExceptionRecipe(of, content, state),
+                r.ExtendedRecipe(other_of, other_content, other_state)
+                | r.ExceptionRecipe(other_of, other_content, other_state),
             ):
                 contents = self.compare(content, other_content)
                 objects = self._objects(of, other_of, state, other_state)
@@ -97,7 +97,7 @@ class _RecipeComparer:
             case r.SummaryRecipe(of, text), r.SummaryRecipe(other_of, other_text):
                 return first_difference((_names(of, other_of), compare_texts(text, other_text)))
             case r.MemberRecipe(of, name), r.MemberRecipe(other_of, other_name):
-                same = of == other_of and name == other_name
+                same = (of, name) == (other_of, other_name)
                 return _SAME if same else Comparison(Match.DIFFERENT, "another member")
             case _:
                 return _SAME if ours == theirs else Comparison(Match.DIFFERENT, "another value")
@@ -178,16 +178,21 @@ def _objects_after(call: CallRecipe) -> dict[int, r.Recipe]:
     """The objects of a call's inputs as they were at its end, by their labels."""
     objects: dict[int, r.Recipe] = {}
     for name, recipe in _named_inputs(call).items():
-        label = getattr(recipe, "label", None)
-        if name in call.changed:
-            if label is not None:
-                objects[label] = call.changed[name]
-        else:
-            for part in r.walk(recipe):
-                label = getattr(part, "label", None)
-                if label is not None and not isinstance(part, r.SharedRecipe):
-                    objects[label] = part
+        if name not in call.changed:
+            objects |= labelled_parts([recipe])
+        elif (label := getattr(recipe, "label", None)) is not None:
+            objects[label] = call.changed[name]
     return objects
+
+
+def labelled_parts(recipes: Iterable[r.Recipe]) -> dict[int, r.Recipe]:
+    """All labelled parts of some values, by label."""
+    parts = ((getattr(part, "label", None), part) for recipe in recipes for part in r.walk(recipe))
+    return {
+        label: part
+        for label, part in parts
+        if label is not None and not isinstance(part, r.SharedRecipe)
+    }
 
 
 def first_difference(comparisons: Iterable[Comparison]) -> Comparison:
@@ -219,6 +224,7 @@ def _literals(one: object, other: object) -> Comparison:
 
 
 def compare_texts(one: str, other: str) -> Comparison:
+    """Compare texts, of which addresses and paths do not count."""
     if one == other:
         return _SAME
     if _alike(one, other):
@@ -235,9 +241,7 @@ def _sets(one: Iterable[r.Recipe], other: Iterable[r.Recipe]) -> Comparison:
     ours, theirs = list(one), list(other)
     for member in (*ours, *theirs):
         for part in r.walk(member):
-            if isinstance(
-                part, r.UnknownRecipe | r.SharedRecipe | r.InstanceRecipe | r.MethodRecipe
-            ):
+            if isinstance(part, _WITHOUT_TEXT):
                 return Comparison(Match.UNKNOWN, "a set of objects")
     if len(ours) != len(theirs):
         return Comparison(Match.DIFFERENT, "another length")
@@ -293,13 +297,8 @@ def compare_inputs(ours: CallRecipe, theirs: CallRecipe) -> Comparison:
 def contradiction(ours: CallRecipe, theirs: CallRecipe) -> str:
     """How two recordings of what should be one call differ; empty if no difference is certain."""
     comparer = _RecipeComparer(ours, theirs)
-    comparison = first_difference(
-        (
-            *_inputs(comparer, ours, theirs),
-            _outcomes(comparer, ours, theirs),
-            _changed(ours, theirs),
-        )
-    )
+    effects = _outcomes(comparer, ours, theirs), _changed(ours, theirs)
+    comparison = first_difference((*_inputs(comparer, ours, theirs), *effects))
     return comparison.why if comparison.match is Match.DIFFERENT else ""
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from whence.langs.python.objects.atoms import encode_atom
 from whence.langs.python.trace import value_recipes as r
-
-_SMALL = 2**53
 
 
 class CannotEncode(Exception):
@@ -17,28 +16,19 @@ def encode_recipe(recipe: r.Recipe) -> list[Any]:
     """A recipe as JSON; `CannotEncode` if a part of it is unknown."""
     match recipe:
         case r.LiteralRecipe(value):
-            return _literal(value)
+            return ["literal", encode_atom(value)]
         case r.ItemsRecipe(kind, items, label):
             return ["items", kind, [encode_recipe(item) for item in items], label]
         case r.EntriesRecipe(entries, label):
-            return [
-                "dict",
-                [[encode_recipe(key), encode_recipe(value)] for key, value in entries],
-                label,
-            ]
+            pairs = [[encode_recipe(key), encode_recipe(value)] for key, value in entries]
+            return ["dict", pairs, label]
         case r.BytearrayRecipe(content, label):
             return ["bytearray", content.hex(), label]
         case r.InstanceRecipe(of, state, label):
             return ["instance", of.module, of.qualname, _state(state), label]
         case r.ExtendedRecipe(of, content, state, label):
-            return [
-                "extended",
-                of.module,
-                of.qualname,
-                encode_recipe(content),
-                _state(state),
-                label,
-            ]
+            inner = encode_recipe(content)
+            return ["extended", of.module, of.qualname, inner, _state(state), label]
         case r.ExceptionRecipe(of, args, state, label):
             return ["raised", of.module, of.qualname, encode_recipe(args), _state(state), label]
         case r.MemberRecipe(of, name, label):
@@ -63,15 +53,3 @@ def encode_recipe(recipe: r.Recipe) -> list[Any]:
 
 def _state(state: r.State) -> list[list[Any]]:
     return [[name, encode_recipe(value)] for name, value in state]
-
-
-def _literal(value: bool | int | float | complex | str | bytes | None) -> list[Any]:
-    if isinstance(value, float):
-        return ["float", value.hex()]
-    if isinstance(value, complex):
-        return ["complex", value.real.hex(), value.imag.hex()]
-    if isinstance(value, bytes):
-        return ["bytes", value.hex()]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _SMALL:
-        return ["int", hex(value)]
-    return ["literal", value]

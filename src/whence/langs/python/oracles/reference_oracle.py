@@ -35,10 +35,7 @@ from whence.langs.python.oracles.checkouts import find_reference
 from whence.langs.python.oracles.fork_at_call import ForkAtCall
 from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
 from whence.langs.python.oracles.rebuilt_calls import NeverKnown, NotKnownHere, RebuiltCalls
-from whence.langs.python.oracles.recipe_comparison import (
-    Comparison,
-    Match,
-)
+from whence.langs.python.oracles.recipe_comparison import Comparison, Match
 from whence.langs.python.oracles.reference_runs import (
     NotFullyRecorded,
     ReferenceRuns,
@@ -62,7 +59,7 @@ from whence.tree.column_tree import ColumnTree
 
 IN_PLACE = "made again in its place"
 FEW = 100
-"""How many calls below a call are judged at most for its sake."""
+"""The most calls below a call that are judged in order to judge it."""
 RUNNING = 120.0
 """Seconds that a whole run of the reference may take."""
 
@@ -80,10 +77,8 @@ class ReferenceOracle:
     limit: float = CALLING
     running: float = RUNNING
     name: str = "reference"
-    kept: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
     """Why calls could not be judged, and how many."""
-    how: Counter[str] = field(default_factory=Counter)
-    """In which way calls were judged, and how many."""
     last: str = ""
     """How the last call was judged, or why it was not."""
     why_not: str = ""
@@ -91,8 +86,7 @@ class ReferenceOracle:
 
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
-        self._source = source
-        self._unseen = PROCESSES in source.notes()  # and nobody knows by which call
+        self._has_unrecorded_processes = PROCESSES in source.notes()  # started by any call
         stdin = beside(source.file.path, "stdin")
         self.versions = VersionPair(source, self.reference, str(stdin))
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
@@ -143,10 +137,9 @@ class ReferenceOracle:
         except NotKnownHere as problem:
             if not self._is_only_difference(position):
                 self.last = str(problem)
-                self.kept[self.last] += 1
+                self.unjudged[self.last] += 1
                 return None
             verdict, self.last = Verdict.WRONG, "nothing else that ran differs, and there it passes"
-        self.how[self.last] += 1
         return Judgement(verdict, self.last)
 
     def acquits(self, node: int) -> str | None:
@@ -164,7 +157,7 @@ class ReferenceOracle:
         if not self.versions.only_functions_differ or number < 0:
             return False
         if number == 0:
-            return True  # what stands for the run has no code of its own
+            return True  # the run itself has no code
         return self.versions.same(source.tables.code(RecipeSource(source).code_of(number))) is True
 
     def symptom(self) -> Symptom | None:
@@ -178,7 +171,7 @@ class ReferenceOracle:
             raise WhenceError(str(problem)) from None
         if verdict is not Verdict.WRONG:
             return None
-        return symptom_of(self.tree, self.reference_runs.endings()[0])
+        return symptom_of(self.tree, self.reference_runs.endings[0])
 
     @property
     def is_test(self) -> bool:
@@ -198,13 +191,11 @@ class ReferenceOracle:
             return False
         # The last one is what failed: what pytest tries before may raise too.
         failed = self.tree.functions[int(columns.function[raised[-1]])]
-        runs = self.reference_runs.endings()
+        runs = self.reference_runs.endings
         for tree in runs:
-            there = [
-                (function.module, function.qualname) == (failed.module, failed.qualname)
-                for function in tree.functions
-            ]
-            calls = np.array(there)[tree.columns.function]
+            names = [(function.module, function.qualname) for function in tree.functions]
+            is_test = [name == (failed.module, failed.qualname) for name in names]
+            calls = np.array(is_test)[tree.columns.function]
             if not calls.any():
                 self.why_not = "the test does not run there"
                 return False
@@ -255,16 +246,14 @@ class ReferenceOracle:
     def notes(self) -> list[str]:
         """Notes for the user about calls that the reference could not judge."""
         notes = []
-        if self.kept:
-            total = sum(self.kept.values())
-            reasons = "; ".join(f"{why} ({count})" for why, count in self.kept.most_common(5))
+        if self.unjudged:
+            total = sum(self.unjudged.values())
+            reasons = "; ".join(f"{why} ({count})" for why, count in self.unjudged.most_common(5))
             notes.append(f"reference: {total} calls could not be transferred: {reasons}")
         for worker in self._rebuilt_calls.workers:
-            if worker.problems and self.kept:
-                notes.append(
-                    f"reference: of {worker.version.name} not all could be loaded: "
-                    + "; ".join(worker.problems[:3])
-                )
+            if worker.problems and self.unjudged:
+                name, problems = worker.version.name, "; ".join(worker.problems[:3])
+                notes.append(f"reference: of {name} not all could be loaded: {problems}")
         return notes
 
     # --- the four ways --------------------------------------------------------------------------
@@ -303,8 +292,11 @@ class ReferenceOracle:
             raise NotKnownHere(
                 "its outcome differs there, though no code that ran in it is known to differ"
             )
-        if how != IN_PLACE:
-            self._doubt(position, code)
+        if how != IN_PLACE and self.versions.same(code) and self._callees_are_right(position):
+            raise NeverKnown(
+                "its outcome differs there, though its code is the same and all that it called is "
+                "right"
+            )
         return Verdict.WRONG, how
 
     def _compare(
@@ -358,14 +350,6 @@ class ReferenceOracle:
         few = int(self.tree.columns.end[position]) - position <= FEW
         return few and self._is_unchanged(position) and self._callees_are_right(position)
 
-    def _doubt(self, position: int, code: CodeEntry) -> None:
-        """Code that does not differ cannot be wrong if all that it called is right."""
-        if self.versions.same(code) and self._callees_are_right(position):
-            raise NeverKnown(
-                "its outcome differs there, though its code is the same and all that it called is "
-                "right"
-            )
-
     def _callees_are_right(self, position: int) -> bool:
         """Whether all callees of a call are known to be right."""
         columns = self.tree.columns
@@ -381,7 +365,7 @@ class ReferenceOracle:
 
     def _judge_run(self) -> tuple[Verdict, str]:
         """The run as a whole: how it ended, and what it printed."""
-        runs = self.reference_runs.endings()
+        runs = self.reference_runs.endings
         if not runs:
             raise NotKnownHere(self.reference_runs.problem)
         between = compare_runs(runs[0], runs[1])
@@ -418,8 +402,9 @@ class ReferenceOracle:
 
     def _is_whole(self, position: int) -> bool:
         end = int(self.tree.columns.end[position])
-        some = self._unseen or bool(self.tree.columns.implicit[position:end].any())
-        return not some and bool((self.tree.details[position:end] > 0).all())
+        if self._has_unrecorded_processes or self.tree.columns.implicit[position:end].any():
+            return False
+        return bool((self.tree.details[position:end] > 0).all())
 
 
 def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:

@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -86,7 +87,7 @@ def inputs_key(call: CallRecipe) -> str | None:
 
 
 def _may_hide(recipe: Recipe) -> bool:
-    """Whether it is a dict of a class of its own, which may be one that hides its order."""
+    """Whether it is an instance of a dict subclass, which may hide its order."""
     return (
         isinstance(recipe, ExtendedRecipe)
         and isinstance(recipe.content, EntriesRecipe)
@@ -96,7 +97,7 @@ def _may_hide(recipe: Recipe) -> bool:
 
 @dataclass
 class RecordedReferenceRun:
-    """A recorded run of a version."""
+    """A recorded run of the reference."""
 
     tree: ColumnTree
 
@@ -134,33 +135,26 @@ class ReferenceRuns:
         self._is_own = is_own
         self._folder = folder
         self._limit = limit
-        self._runs: list[RecordedReferenceRun] | None = None
-        self._endings: list[ColumnTree] | None = None
         self.problem = ""
-        """Why there is none."""
+        """Why there are no runs."""
 
+    @cached_property
     def runs(self) -> list[RecordedReferenceRun]:
         """Two runs with whole values, recorded when they are first needed; none if that failed."""
-        if self._runs is None:
-            self._runs = [RecordedReferenceRun(tree) for tree in self._recorded(whole=True)]
-        return self._runs
+        return [RecordedReferenceRun(tree) for tree in self._recorded(whole=True)]
 
+    @cached_property
     def endings(self) -> list[ColumnTree]:
         """Two runs with the usual bounds of values, for their output and how they ended."""
-        if self._endings is None:
-            self._endings = self._recorded(whole=False)
-        return self._endings
+        return self._recorded(whole=False)
 
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
             require_own(self._version.recording)
-            trees = [
-                record_run(
-                    self._version, self._folder / f"run-{seed}-{whole}.whence", seed, self._limit,
-                    whole,
-                )
-                for seed in ("1", "2")
-            ]  # fmt: skip
+            trees = []
+            for seed in ("1", "2"):
+                output = self._folder / f"run-{seed}-{whole}.whence"
+                trees.append(record_run(self._version, output, seed, self._limit, whole))
             for tree in trees:
                 self._check(tree)
         except WhenceError as problem:
@@ -180,8 +174,7 @@ class ReferenceRuns:
         if key is None:
             return Comparison(Match.UNKNOWN, "its inputs are not known in full")
         comparisons: list[Comparison] = []
-        runs = self.runs()
-        for run in runs:
+        for run in self.runs:
             positions = run.equal(ours.call, key)
             if not positions or len(positions) > _MOST:
                 return Comparison(Match.UNKNOWN, "the reference makes no such call")

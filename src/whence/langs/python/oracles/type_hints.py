@@ -10,8 +10,8 @@ wrong argument may be the cause.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
@@ -24,8 +24,8 @@ from whence.langs.python.oracles.annotations import (
     parameters,
     parse_annotation,
 )
+from whence.langs.python.oracles.recipe_comparison import labelled_parts
 from whence.langs.python.source.bindings import ProgramBindings
-from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
 from whence.langs.python.trace.call_recipes import CallRecipe, place_of
@@ -44,15 +44,6 @@ _YIELDING = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Program:
-    """The modules of one recorded process."""
-
-    modules: ProgramBindings
-    reader: AnnotationReader
-    declared: dict[CodeEntry, _Declared | None] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class _Declared:
     """The annotations of a function."""
@@ -68,7 +59,9 @@ class TypeHintOracle:
     def __init__(self, tree: Tree) -> None:
         self.name = NAME
         self._tree = tree
-        self._programs: dict[int, _Program] = {}
+        self._readers: dict[int, AnnotationReader] = {}
+        """By address of the recorded process's source."""
+        self._declared: dict[tuple[int, CodeEntry], _Declared | None] = {}
 
     def judge(self, question: Question) -> Judgement | None:
         """Judge a call by its annotations."""
@@ -80,19 +73,16 @@ class TypeHintOracle:
             call = partial_recipe(self._tree, position)
         except WhenceError:
             return None
-        program = self._program(source)
-        if call.code not in program.declared:
-            program.declared[call.code] = _declared(program.modules, call.code)
-        declared = program.declared[call.code]
-        if declared is None:
-            return None
-        return _CallCheck(program, declared, call, question.call).judge()
-
-    def _program(self, source: TraceSource) -> _Program:
-        if id(source) not in self._programs:
+        if id(source) not in self._readers:
             modules = ProgramBindings(unchanged_files(source))
-            self._programs[id(source)] = _Program(modules, AnnotationReader(modules))
-        return self._programs[id(source)]
+            self._readers[id(source)] = AnnotationReader(modules)
+        reader, key = self._readers[id(source)], (id(source), call.code)
+        if key not in self._declared:
+            self._declared[key] = _declared(reader.modules, call.code)
+        declared = self._declared[key]
+        return (
+            None if declared is None else _CallCheck(reader, declared, call, question.call).judge()
+        )
 
 
 def unchanged_files(source: TraceSource) -> dict[str, Path]:
@@ -128,7 +118,8 @@ def _declared(modules: ProgramBindings, code: CodeEntry) -> _Declared | None:
     function, scope = match
     declared = tuple(parameters(function))
     names = tuple(_mangle(parameter.name, code.qualname) for parameter in declared)
-    if names != code.parameters or _is_unchecked(function):
+    decorators = map(ast.unparse, function.decorator_list)
+    if names != code.parameters or any("no_type_check" in decorator for decorator in decorators):
         return None
     return _Declared(declared, function.returns, scope)
 
@@ -140,23 +131,19 @@ def _mangle(name: str, qualname: str) -> str:
     return f"_{owner}{name}" if private and owner and owner != "<locals>" else name
 
 
-def _is_unchecked(function: FunctionNode) -> bool:
-    return any("no_type_check" in ast.unparse(decorator) for decorator in function.decorator_list)
-
-
 class _CallCheck:
     """Checks one call against its annotations."""
 
     def __init__(
-        self, program: _Program, declared: _Declared, call: CallRecipe, shown: Call
+        self, reader: AnnotationReader, declared: _Declared, call: CallRecipe, shown: Call
     ) -> None:
-        self._program = program
+        self._reader = reader
         self._declared = declared
         self._call = call
         self._shown = shown
 
     def judge(self) -> Judgement | None:
-        labels = _labels(self._call.arguments.values(), self._call.captured.values())
+        labels = labelled_parts(self._inputs())
         certain = True
         for index, parameter in enumerate(self._declared.parameters):
             value = self._call.arguments[self._call.code.parameters[index]]
@@ -188,8 +175,7 @@ class _CallCheck:
         call, annotation = self._call, self._declared.returns
         if annotation is None:
             return None
-        before = _labels(call.arguments.values(), call.captured.values())
-        labels = {**before, **_labels(call.changed.values())}
+        labels = labelled_parts([*self._inputs(), *call.changed.values()])
         outcome = call.outcome
         if call.code.flags & (f.GENERATOR | f.ASYNC_GENERATOR):
             held = self._yielded(annotation)
@@ -215,7 +201,7 @@ class _CallCheck:
             expression = parse_annotation(expression.value)
         if not isinstance(expression, ast.Subscript):
             return None
-        named = self._program.reader.meaning(expression.value, self._declared.scope)
+        named = self._reader.meaning(expression.value, self._declared.scope)
         module, name = getattr(named, "module", ""), getattr(named, "name", "")
         if module not in ("typing", "collections.abc") or name not in _YIELDING:
             return None
@@ -223,10 +209,13 @@ class _CallCheck:
         return self._read(inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
 
     def _read(self, annotation: ast.expr) -> Allowed:
-        return self._program.reader.allowed(annotation, self._declared.scope)
+        return self._reader.allowed(annotation, self._declared.scope)
 
     def _fits(self, value: r.Recipe, allowed: Allowed, labels: dict[int, r.Recipe]) -> bool | None:
-        return fits(value, allowed, self._program.modules, labels.get)
+        return fits(value, allowed, self._reader.modules, labels.get)
+
+    def _inputs(self) -> list[r.Recipe]:
+        return [*self._call.arguments.values(), *self._call.captured.values()]
 
     def _argument_text(self, index: int) -> str:
         arguments = self._shown.arguments
@@ -257,19 +246,8 @@ def _held(value: r.Recipe) -> Iterator[r.Recipe]:
 
 def _is_other(value: r.Recipe, default: ast.expr) -> bool:
     """Whether a value is certain not to be the default."""
-    if not isinstance(default, ast.Constant) or not isinstance(value, r.LiteralRecipe):
-        return isinstance(default, ast.Constant) and isinstance(
-            value, r.ItemsRecipe | r.EntriesRecipe
-        )
+    if not isinstance(default, ast.Constant):
+        return False
+    if not isinstance(value, r.LiteralRecipe):
+        return isinstance(value, r.ItemsRecipe | r.EntriesRecipe)
     return type(value.value) is not type(default.value) or value.value != default.value
-
-
-def _labels(*groups: Iterable[r.Recipe]) -> dict[int, r.Recipe]:
-    parts: dict[int, r.Recipe] = {}
-    for group in groups:
-        for value in group:
-            for part in r.walk(value):
-                label = getattr(part, "label", None)
-                if label is not None and not isinstance(part, r.SharedRecipe):
-                    parts[label] = part
-    return parts

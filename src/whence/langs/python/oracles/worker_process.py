@@ -20,6 +20,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     CannotAnswer,
     Ended,
     Loaded,
+    Message,
     Request,
     Response,
     Started,
@@ -51,22 +52,23 @@ class ProgramVersion:
     arguments: tuple[str, ...]
     cwd: str
     folder: str
-    """What stands first in the path."""
+    """The first entry of `sys.path`."""
     paths: tuple[str, ...]
-    """What stands next."""
+    """The next entries of `sys.path`."""
     modules: tuple[str, ...]
     recording: Path
     """What names all of this; it has to be the user's own."""
     rules: UserCodeRules = UserCodeRules()
     stdin: str = ""
-    """A file with what it is given to read."""
+    """The file that is its standard input."""
 
     def environment(self, seed: str = _HASH_SEED) -> dict[str, str]:
         """The environment of its processes."""
         own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         paths = [*self.paths, *filter(None, own), str(_WORKER.parents[4])]
-        found = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
-        return {**found, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
+        path = os.pathsep.join(dict.fromkeys(paths))
+        more = {"PYTHONPATH": path, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**os.environ, **more}
 
 
 class WorkerFailed(Exception):
@@ -84,7 +86,7 @@ class Worker:
     seed: str | None = None
     """The seed of hashes, if it has to be a certain one."""
     problems: tuple[str, ...] = ()
-    """What could not be loaded of it."""
+    """Why some of its modules could not be loaded."""
     _process: subprocess.Popen[bytes] | None = None
     _requests: int = -1
     _responses: int = -1
@@ -209,11 +211,12 @@ class Worker:
                 self._die(f"the process with {self.version.name} has ended")
             self._received += data
         line, _, rest = bytes(self._received).partition(b"\n")
+        message: Message | None
         self._received = bytearray(rest)
         try:
             message = decode_message(line)
         except ValueError:
-            self._die(f"the process with {self.version.name} gives no sensible answer")
+            message = None
         if not isinstance(message, Response):
-            self._die(f"the process with {self.version.name} gives no sensible answer")
+            self._die(f"the process with {self.version.name} sends a malformed answer")
         return message

@@ -32,7 +32,7 @@ from whence.tree.column_tree import ColumnTree
 
 _MOST_READ = 5_000
 """The most equations of a recording that are looked up."""
-_SEEN = 0.2
+_PASSED = 0.2
 """The factor of a call whose equation occurred in a passing test."""
 _UNCHANGED = 0.1
 """The factor of unchanged code if this test passed before and other code changed."""
@@ -90,20 +90,19 @@ class LearnedPrior:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: tuple[Tree, Floats] | None = None
+        self._cached: tuple[Tree, Floats] | None = None
         self.changed: tuple[str, ...] = ()
         """After `factors`: the functions whose code changed since tests passed."""
 
     def factors(self, tree: Tree) -> Floats:
         """Each call's factor, by its function and by its equation."""
-        if self._known is None or self._known[0] is not tree:
-            self._known = tree, self._factors(tree)
-        return self._known[1]
+        if self._cached is None or self._cached[0] is not tree:
+            self._cached = tree, self._factors(tree)
+        return self._cached[1]
 
     def _factors(self, tree: Tree) -> Floats:
         test = tree.functions[0].name
-        learned = LearnedStore(self._path)
-        try:
+        with contextlib.closing(LearnedStore(self._path)) as learned:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
             changed = _changed(tree, learned.codes(), test)
@@ -113,25 +112,23 @@ class LearnedPrior:
             of_function[changed] = 1.0
             factors: Floats = of_function[tree.columns.function]
             if isinstance(tree, ColumnTree):
-                self._seen(tree, learned, spectra, factors)
-        finally:
-            learned.close()
+                self._lower_passing_equations(tree, learned, spectra, factors)
         return factors
 
-    def _seen(
+    def _lower_passing_equations(
         self, tree: ColumnTree, learned: LearnedStore, spectra: dict[str, Spectrum], factors: Floats
     ) -> None:
         """Calls whose equations occurred in passing tests are less likely."""
-        passing = [
+        passing = {name for name, spectrum in spectra.items() if spectrum.passing}
+        numbers = [
             number
             for number, function in enumerate(tree.functions)
-            if function.location is not None and name_of(function) in spectra
-            and spectra[name_of(function)].passing
-        ]  # fmt: skip
-        digest_of = digests(tree, self._path.parent.parent, _MOST_READ, passing)
-        seen_digests = learned.seen(digest_of.values())
-        equations = [equation for equation, digest in digest_of.items() if digest in seen_digests]
-        factors[np.isin(tree.columns.equation, equations)] *= _SEEN
+            if function.location is not None and name_of(function) in passing
+        ]
+        digest_of = digests(tree, self._path.parent.parent, _MOST_READ, numbers)
+        passed_digests = learned.seen(digest_of.values())
+        equations = [equation for equation, digest in digest_of.items() if digest in passed_digests]
+        factors[np.isin(tree.columns.equation, equations)] *= _PASSED
 
 
 def _changed(tree: Tree, codes: Mapping[str, str], test: str) -> list[int]:

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from whence.errors import WhenceError
 
@@ -124,10 +125,8 @@ class LearnedStore:
         """Forget the tests that were learned first until the bounds hold."""
         with self._explaining_errors():
             database = self._database
-            old = database.execute(
-                "SELECT id FROM tests ORDER BY id DESC LIMIT -1 OFFSET ?", (tests,)
-            )
-            self._forget(database, old)
+            oldest = "SELECT id FROM tests ORDER BY id DESC LIMIT -1 OFFSET ?"
+            self._forget(database, database.execute(oldest, (tests,)))
             (count,) = database.execute("SELECT count(*) FROM equations").fetchone()
             for (number,) in database.execute("SELECT id FROM tests ORDER BY id").fetchall():
                 if count <= equations:
@@ -150,57 +149,46 @@ class LearnedStore:
             "count(*) FROM functions",
             "count(DISTINCT digest) FROM equations",
         )
-        with self._explaining_errors():
-            rows = [self._database.execute(f"SELECT {query}").fetchone() for query in counted]
-        return Amount(*(count for (count,) in rows))
+        return Amount(*(self._select(query)[0][0] for query in counted))
 
     def failing(self, besides: str) -> int:
         """How many other tests failed."""
-        with self._explaining_errors():
-            (count,) = self._database.execute(
-                "SELECT count(*) FROM tests WHERE NOT passed AND name != ?", (besides,)
-            ).fetchone()
-        return int(count)
+        query = "count(*) FROM tests WHERE NOT passed AND name != ?"
+        return int(self._select(query, besides)[0][0])
 
     def has_passed(self, test: str) -> bool:
         """Whether a test passed when it was learned."""
-        with self._explaining_errors():
-            row = self._database.execute("SELECT passed FROM tests WHERE name = ?", (test,))
-            return bool(row.fetchone() == (1,))
+        return self._select("passed FROM tests WHERE name = ?", test) == [(1,)]
 
     def spectra(self, besides: str) -> dict[str, Spectrum]:
         """In how many other tests each function ran."""
-        with self._explaining_errors():
-            rows = self._database.execute(
-                "SELECT functions.name, sum(passed), sum(NOT passed) FROM ran "
-                "JOIN functions ON functions.id = ran.function JOIN tests ON tests.id = ran.test "
-                "WHERE tests.name != ? GROUP BY functions.id",
-                (besides,),
-            ).fetchall()
+        rows = self._select(
+            "functions.name, sum(passed), sum(NOT passed) FROM ran "
+            "JOIN functions ON functions.id = ran.function JOIN tests ON tests.id = ran.test "
+            "WHERE tests.name != ? GROUP BY functions.id",
+            besides,
+        )
         return {name: Spectrum(passing, failing) for name, passing, failing in rows}
 
     def codes(self) -> dict[str, str]:
         """The digest of each function's code when a test with it passed."""
-        with self._explaining_errors():
-            return dict(
-                self._database.execute("SELECT name, code FROM functions WHERE code IS NOT NULL")
-            )
+        return dict(self._select("name, code FROM functions WHERE code IS NOT NULL"))
 
     def seen(self, digests: Iterable[str]) -> set[str]:
         """Those of the equations that occurred in a passing test."""
         wanted = list(digests)
         matches: set[str] = set()
-        with self._explaining_errors():
-            for start in range(0, len(wanted), _BATCH):
-                some = wanted[start : start + _BATCH]
-                marks = ", ".join("?" * len(some))
-                rows = self._database.execute(
-                    "SELECT DISTINCT digest FROM equations JOIN tests ON tests.id = test "
-                    f"WHERE passed AND digest IN ({marks})",
-                    some,
-                )
-                matches.update(digest for (digest,) in rows)
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            marks = ", ".join("?" * len(batch))
+            joined = "DISTINCT digest FROM equations JOIN tests ON tests.id = test"
+            rows = self._select(f"{joined} WHERE passed AND digest IN ({marks})", *batch)
+            matches.update(digest for (digest,) in rows)
         return matches
+
+    def _select(self, query: str, *values: str) -> list[Any]:
+        with self._explaining_errors():
+            return self._database.execute(f"SELECT {query}", values).fetchall()
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[sqlite3.Connection]:

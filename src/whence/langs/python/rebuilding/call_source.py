@@ -10,7 +10,6 @@ from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWrit
 from whence.langs.python.source.definitions import (
     NOT_LITERAL,
     ModuleDefinitions,
-    is_literal,
     is_wrapped,
     kind_of,
     literal,
@@ -59,7 +58,7 @@ def definition(code: CodeEntry, module: ModuleDefinitions) -> FunctionNode:
     if "<" in code.qualname:
         outer = code.qualname.partition(".<locals>")[0]
         inner = "a lambda" if code.flags & f.LAMBDA else "a function"
-        raise CannotRebuild(f"it is {inner} inside {outer}, to which no name leads from outside")
+        raise CannotRebuild(f"it is {inner} inside {outer}, which cannot be named from outside")
     if code.flags & f.ASYNC_GENERATOR:
         raise CannotRebuild("it is an async generator, for which no test can be written yet")
     function = module.function(code.qualname, code.first_line)
@@ -89,7 +88,7 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
     name = QualifiedName(call.code.module, call.code.qualname)
     if owner and module.is_class(owner):
         return _of_class(writer, call, node, name, variables)
-    function: Text = writer.imports.name(name)
+    function = writer.imports.name(name)
     if is_wrapped(node):
         function = f"{writer.imports.module('inspect')}.unwrap({function})"
     expression = Group(f"{function}(", _arguments(writer, call, node, arguments, variables), ")")
@@ -105,14 +104,17 @@ def _of_class(
 ) -> CallExpression:
     arguments = dict(call.arguments)
     kind = kind_of(node)
-    owner = QualifiedName(name.module, name.qualname.rpartition(".")[0])
-    last = name.qualname.rpartition(".")[2]
+    owner_name, _, last = name.qualname.rpartition(".")
+    owner = QualifiedName(name.module, owner_name)
+
+    def called(function: str, parts: Parts) -> CallExpression:
+        return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+
     if last.startswith("__") and not last.endswith("__"):
         last = f"_{owner.qualname.rpartition('.')[2].lstrip('_')}{last}"
     if kind == "staticmethod":
         function = f"{writer.imports.name(owner)}.{last}"
-        parts = _arguments(writer, call, node, arguments, variables)
-        return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+        return called(function, _arguments(writer, call, node, arguments, variables))
     own = next(iter(arguments), None)
     if own is None:
         raise CannotRebuild("what it was called on was not recorded")
@@ -121,19 +123,17 @@ def _of_class(
         if not isinstance(first, InstanceRecipe):
             raise CannotRebuild("what it was called on was not recorded")
         parts = _arguments(writer, call, node, arguments, variables, skip=1)
-        return CallExpression(
-            Group(f"{writer.imports.name(first.of)}(", parts, ")"), variables, own
-        )
+        made = Group(f"{writer.imports.name(first.of)}(", parts, ")")
+        return CallExpression(made, variables, own)
     if kind == "classmethod":
         if not isinstance(first, ClassRecipe):
             raise CannotRebuild("the class that it was called on was not recorded")
-        same_class = first.name == owner
         parts = _arguments(writer, call, node, arguments, variables, skip=1)
         function = f"{writer.imports.name(owner)}.{last}"
-        if not same_class:
+        if first.name != owner:
             function = f"{function}.__func__"
             parts = (("", writer.imports.name(first.name)), *parts)
-        return CallExpression(_run(writer, call, Group(f"{function}(", parts, ")")), variables)
+        return called(function, parts)
     hint = own if own not in ("self", "this") else _snake(first, owner)
     variable = variables[own] = writer.variable(hint, first)
     if kind == "property":
@@ -141,17 +141,13 @@ def _of_class(
     parts = _arguments(writer, call, node, arguments, variables, skip=1)
     if kind == "setter":
         return CallExpression(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
-    inherited = (
-        not isinstance(first, InstanceRecipe | SharedRecipe) or getattr(first, "of", owner) != owner
-    )
-    if is_wrapped(node) or inherited:
-        function = f"{writer.imports.name(owner)}.{last}"
-        if is_wrapped(node):
-            function = f"{writer.imports.module('inspect')}.unwrap({function})"
-        expression = Group(f"{function}(", (("", variable), *parts), ")")
-    else:
-        expression = Group(f"{variable}.{last}(", parts, ")")
-    return CallExpression(_run(writer, call, expression), variables)
+    may_be_own = isinstance(first, _MAY_CHANGE) and getattr(first, "of", owner) == owner
+    if may_be_own and not is_wrapped(node):
+        return called(f"{variable}.{last}", parts)
+    function = f"{writer.imports.name(owner)}.{last}"
+    if is_wrapped(node):
+        function = f"{writer.imports.module('inspect')}.unwrap({function})"
+    return called(function, (("", variable), *parts))
 
 
 def _snake(recipe: Recipe, owner: QualifiedName) -> str:
@@ -161,7 +157,7 @@ def _snake(recipe: Recipe, owner: QualifiedName) -> str:
 
 
 def _run(writer: ValueWriter, call: CallRecipe, expression: Text) -> Text:
-    """Wraps a coroutine or generator so that it runs."""
+    """Wrap a coroutine or generator so that it runs."""
     if call.code.flags & f.COROUTINE:
         writer.imports.module("asyncio")
         return Group("asyncio.run(", (("", expression),), ")")
@@ -204,7 +200,7 @@ def _arguments(
         return writer.expression(recipe)
 
     def omitted(name: str, default: object) -> bool:
-        return is_literal(default) and same(plain(arguments[name]), default)
+        return default is not NOT_LITERAL and same(plain(arguments[name]), default)
 
     parts: list[tuple[str, Text]] = []
     named = False
@@ -228,7 +224,7 @@ def _arguments(
         for key, recipe in more.entries:
             word = plain(key)
             if not isinstance(word, str) or not word.isidentifier():
-                raise CannotRebuild("it was given a keyword that is no name")
+                raise CannotRebuild("a keyword argument of it is no identifier")
             parts.append((f"{word}=", writer.expression(recipe)))
     elif more is not None:
         parts.append(("**", writer.expression(more)))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from whence.langs.python.rebuilding.call_source import CallExpression
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.rebuilding.value_source import (
-    NOT_PLAIN,
     CannotRebuild,
     ValueWriter,
     literal_source,
@@ -24,7 +23,8 @@ from whence.langs.python.rebuilding.value_source import (
     same,
 )
 from whence.langs.python.record import matches
-from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
+from whence.langs.python.source.scopes import stored
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
@@ -63,7 +63,7 @@ class _Expected:
     """An expected value as source, or an exception that should have been raised."""
 
     text: str
-    value: object = NOT_PLAIN
+    value: object = NOT_LITERAL
     raises: str = ""
 
 
@@ -118,16 +118,11 @@ class OutcomeAssertion:
         called = tree.body.func if isinstance(tree.body, ast.Call) else tree.body
         if raising or self._is_exception(called):
             return _Expected(source, raises=self._raised(tree.body, source)), ""
-        try:
-            value = ast.literal_eval(tree)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            value = NOT_PLAIN
-        return _Expected(source, value), ""
+        return _Expected(source, literal(tree.body)), ""
 
     def _resolve_names(self, tree: ast.Expression) -> str | None:
         """The expression with its names imported; None if the program lacks one."""
-        own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_bound(n)}
-        own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+        own = stored(tree) | {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
         module = self._call.code.module
         definitions = self._module(module)
         for node in ast.walk(tree):
@@ -135,8 +130,7 @@ class OutcomeAssertion:
                 continue
             if definitions is None or node.id not in definitions.names:
                 return None
-            name = self._writer.imports.name(QualifiedName(module, node.id))
-            node.id = name
+            node.id = self._writer.imports.name(QualifiedName(module, node.id))
         return ast.unparse(tree)
 
     def _is_exception(self, called: ast.expr) -> bool:
@@ -214,8 +208,8 @@ class OutcomeAssertion:
         return prepared + self._comparison(target, expected, recorded)
 
     def _check_differs(self, recorded: Recipe | None, expected: _Expected) -> None:
-        recorded_value = NOT_PLAIN if recorded is None else plain(recorded)
-        is_comparable = recorded_value is not NOT_PLAIN and expected.value is not NOT_PLAIN
+        recorded_value = NOT_LITERAL if recorded is None else plain(recorded)
+        is_comparable = recorded_value is not NOT_LITERAL and expected.value is not NOT_LITERAL
         if is_comparable and _equal(recorded_value, expected.value):
             raise CannotRebuild(f"what was expected, {expected.text}, is what it gave")
 
@@ -227,7 +221,7 @@ class OutcomeAssertion:
             numpy = self._writer.imports.module("numpy")
             return [f"assert {numpy}.array_equal({flat(left)}, {text})"]
         if isinstance(value, float):
-            old = NOT_PLAIN if recorded is None else plain(recorded)
+            old = NOT_LITERAL if recorded is None else plain(recorded)
             near = isinstance(old, float | int) and math.isclose(old, value, rel_tol=1e-5)
             if not near:
                 pytest = self._writer.imports.module("pytest")
@@ -240,9 +234,7 @@ class OutcomeAssertion:
         outcome = self._call.outcome
         if self._call.code.flags & f.GENERATOR:
             return ItemsRecipe("list", outcome.yielded)
-        if outcome.kind is OutcomeKind.RAISED:
-            return None
-        return outcome.value
+        return None if outcome.kind is OutcomeKind.RAISED else outcome.value
 
     def _part(self, mark: Mark) -> tuple[str, Recipe | None]:
         """A marked part as an expression, and its recorded value."""
@@ -325,8 +317,7 @@ class OutcomeAssertion:
             if outcome is None or isinstance(outcome, UnknownRecipe):
                 raise CannotRebuild("what it gave back was not recorded; say what it should be")
             if not (shared and call.changed):
-                target = self._resolve_recipe(outcome)
-                pairs += self._comparable(self._result, target)
+                pairs += self._comparable(self._result, self._resolve_recipe(outcome))
         for name, after in call.changed.items():
             variable = self._written.variables.get(name, "")
             if name == self._written.makes:
@@ -352,20 +343,18 @@ class OutcomeAssertion:
     def _resolve_recipe(self, recipe: Recipe) -> Recipe:
         if not isinstance(recipe, SharedRecipe):
             return recipe
-        for root in self._call.recipes():
-            for part in walk(root):
-                if getattr(part, "label", None) == recipe.label and not isinstance(
-                    part, SharedRecipe
-                ):
-                    return part
+        for part in (part for root in self._call.recipes() for part in walk(root)):
+            is_shared = isinstance(part, SharedRecipe)
+            if not is_shared and getattr(part, "label", None) == recipe.label:
+                return part
         raise CannotRebuild("what it gave back was not recorded; say what it should be")
 
     def _differences(self, target: str, before: Recipe, after: Recipe) -> list[tuple[str, Recipe]]:
         if not isinstance(before, InstanceRecipe) or not isinstance(after, InstanceRecipe):
             return self._comparable(target, after)
-        old, new = dict(before.state), dict(after.state)
+        old = dict(before.state)
         pairs: list[tuple[str, Recipe]] = []
-        for name, value in new.items():
+        for name, value in dict(after.state).items():
             if old.get(name) != value:
                 pairs += self._comparable(f"{target}.{name}", value)
         return pairs or self._comparable(target, after)
@@ -412,10 +401,6 @@ def _parts_of_match(target: str, recipe: SummaryRecipe) -> list[tuple[str, Recip
     span = ItemsRecipe("tuple", tuple(LiteralRecipe(span) for span in match.spans[0]))
     groups = [(f"{target}.groups()", ItemsRecipe("tuple", tuple(parts)))] if parts else []
     return [(f"{target}.span()", span), *groups]
-
-
-def _is_bound(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _equal(one: object, other: object) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.value_source import CannotRebuild
-from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
 
 MAIN = "__main__"
 
@@ -29,21 +29,13 @@ class RecordedProgram:
     command: tuple[str, ...] = ()
     ended: bool = True
     """Whether the run ended by itself."""
-    parsed: dict[str, ModuleDefinitions | None] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
     def module(self, name: str) -> ModuleDefinitions | None:
         """The definitions of a module, if its source is available."""
-        if name not in self.parsed:
-            self.parsed[name] = self._parse(name)
-        return self.parsed[name]
-
-    def _parse(self, name: str) -> ModuleDefinitions | None:
         file = self.files.get(name)
         try:
-            return None if file is None else ModuleDefinitions(self.read(file))
-        except (WhenceError, SyntaxError, ValueError, RecursionError):
+            return None if file is None else definitions_in(self.read(file))
+        except WhenceError:
             return None
 
     def own_name(self, module: str) -> str:
@@ -76,12 +68,11 @@ def find_access(
     parts = name.split(".")
     importable = all(part.isidentifier() for part in parts)
     runs = definitions.runs_when_imported
-    if module == MAIN and (runs or not importable or _is_known(name, path)):
+    if module == MAIN and (runs or not importable or _is_shadowed(name, path)):
         if runs and not program.ended:
             raise CannotRebuild(
-                f"{path.name} runs its program as soon as it is imported, and that did not come to "
-                "an end by itself: "
-                'put what it does below `if __name__ == "__main__":` first'
+                f"{path.name} runs its program as soon as it is imported, and that did not end by "
+                'itself: put what it does below `if __name__ == "__main__":` first'
             )
         variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
         return ModuleAccess(name, None, path, variable if variable.isidentifier() else "script")
@@ -95,7 +86,7 @@ def find_access(
     return ModuleAccess(name, None if _is_installed(parts[0], folder) else folder)
 
 
-def _is_known(name: str, path: Path) -> bool:
+def _is_shadowed(name: str, path: Path) -> bool:
     """Whether an import would find another module of this name first."""
     return name in sys.stdlib_module_names or path.stem.startswith("test_")
 

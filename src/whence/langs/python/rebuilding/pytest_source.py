@@ -23,7 +23,7 @@ from whence.langs.python.rebuilding.program_modules import (
 )
 from whence.langs.python.rebuilding.source_layout import Text, flat
 from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
-from whence.langs.python.source.definitions import ModuleDefinitions, is_literal, literal
+from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
     ClassRecipe,
@@ -47,7 +47,7 @@ class RecordedTest:
     """The test to write: a call, the complaint about it, the path of the file, its docstring."""
 
     call: CallRecipe
-    said: Complaint
+    complaint: Complaint
     test: Path
     about: str
     prints: bool
@@ -65,13 +65,13 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     call = order.call
     module = program.module(call.code.module)
     if module is None:
-        raise CannotRebuild(f"the source of {call.code.qualname} is not to be had")
+        raise CannotRebuild(f"the source of {call.code.qualname} is not available")
     access = find_access(program, call.code.module, module)
     held = {access.module: access.variable} if access.script else {}
     imports = ImportNames({MAIN: program.own_name(MAIN)}, held)
     writer = ValueWriter(imports, program.module)
     settings = _settings(order, module, ran=access.script is not None)
-    writer.know([*call.arguments.values(), *settings.values()])
+    writer.register([*call.arguments.values(), *settings.values()])
     written = write_call(writer, call, module)
     patches = [
         f'monkeypatch.setattr({imports.module(name.module)}, "{name.qualname}", '
@@ -79,7 +79,7 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
         for name, recipe in settings.items()
     ]
     assertion = OutcomeAssertion(writer, call, written, program.module)
-    ending = assertion.lines(order.said, prints=order.prints)
+    ending = assertion.lines(order.complaint, prints=order.prints)
     body = [*writer.statements, *patches, *ending]
     fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
     head = f"def {test_name(call)}({', '.join(fixtures)}):"
@@ -111,9 +111,8 @@ def _settings(
         once = len(values) == 1 and name.qualname not in module.rebound
         if once:
             default = literal(values[0])
-            if is_literal(default) and same(plain(recipe), default) and not ran:
-                continue
-            if isinstance(recipe, _UNCHANGING) or _is_constant(recipe):
+            is_default = default is not NOT_LITERAL and same(plain(recipe), default)
+            if (is_default and not ran) or _is_constant(recipe):
                 continue
         if not values and name.qualname in module.names:
             continue  # imported from elsewhere
@@ -153,14 +152,9 @@ def _opening(order: RecordedTest, access: ModuleAccess, imports: ImportNames) ->
 def _loading_lines(order: RecordedTest, access: ModuleAccess, others: list[str]) -> list[str]:
     assert access.script is not None
     name = access.variable
-    needed = [
-        "import contextlib",
-        "import importlib.util",
-        "import sys",
-        "from pathlib import Path",
-    ]
+    needed = ["import contextlib", "import importlib.util", "import sys"]
     return [
-        *_sort_imports([*others, *needed]),
+        *_sort_imports([*others, *needed, "from pathlib import Path"]),
         "",
         f"SCRIPT = {path_expression(access.script, order.test)}",
         f'spec = importlib.util.spec_from_file_location("{name}", SCRIPT)',

@@ -29,7 +29,7 @@ class PythonTestWriter:
         try:
             recorded = pytest_source.RecordedTest(
                 call=call_recipe(tree, tree.position(request.node)),
-                said=Complaint(request.expected, request.mark),
+                complaint=Complaint(request.expected, request.mark),
                 test=request.path.absolute(),
                 about=request.summary,
                 prints=request.checks_output,
@@ -49,7 +49,7 @@ class PythonTestWriter:
 
 
 def _is_unended(tree: Tree) -> bool:
-    """Whether the program, or the body of its script, did not come to an end by itself."""
+    """Whether the program, or the body of its script, was stopped."""
     outcome, function = tree.columns.outcome, tree.columns.function
     has_body = len(outcome) > 1 and tree.functions[int(function[1])].qualname == "<module>"
     stopped = OutcomeKind.NOT_TERMINATED

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from functools import singledispatchmethod
 
 from whence.errors import WhenceError
 from whence.langs.python.rebuilding.import_names import ImportNames
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
 from whence.langs.python.record import matches
-from whence.langs.python.source.definitions import Construction, ModuleDefinitions, is_literal
+from whence.langs.python.source.definitions import NOT_LITERAL, Construction, ModuleDefinitions
 from whence.langs.python.trace.value_recipes import (
     BytearrayRecipe,
     ClassRecipe,
@@ -40,7 +39,6 @@ from whence.langs.python.trace.value_recipes import (
     walk,
 )
 
-NOT_PLAIN = object()
 _BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -50,25 +48,25 @@ class CannotRebuild(WhenceError):
 
 
 def plain(recipe: Recipe) -> object:
-    """The value of a recipe that consists of literals; `NOT_PLAIN` for others."""
+    """The value of a recipe that consists of literals; `NOT_LITERAL` for others."""
     match recipe:
         case LiteralRecipe(value):
             return value
         case ItemsRecipe("list" | "tuple" | "set" as kind, items):
             values = [plain(item) for item in items]
-            if any(item_value is NOT_PLAIN for item_value in values):
-                return NOT_PLAIN
+            if any(item_value is NOT_LITERAL for item_value in values):
+                return NOT_LITERAL
             try:
                 return {"list": list, "tuple": tuple, "set": set}[kind](values)
             except TypeError:
-                return NOT_PLAIN
+                return NOT_LITERAL
         case EntriesRecipe(entries):
             pairs = [(plain(key), plain(value)) for key, value in entries]
-            if any(key is NOT_PLAIN or value is NOT_PLAIN for key, value in pairs):
-                return NOT_PLAIN
+            if any(key is NOT_LITERAL or value is NOT_LITERAL for key, value in pairs):
+                return NOT_LITERAL
             return dict(pairs)
         case _:
-            return NOT_PLAIN
+            return NOT_LITERAL
 
 
 def same(one: object, other: object) -> bool:
@@ -92,18 +90,14 @@ class ValueWriter:
         self._named: dict[int, str] = {}
         self._known: dict[int, Recipe] = {}
         self._shared: set[int] = set()
-        self._open: set[int] = set()
 
-    def know(self, recipes: Iterable[Recipe]) -> None:
+    def register(self, recipes: Iterable[Recipe]) -> None:
         """Register all values that will be written, to find what they share."""
-        for recipe in recipes:
-            for part in walk(recipe):
-                if isinstance(part, SharedRecipe):
-                    self._shared.add(part.label)
-                else:
-                    label = getattr(part, "label", None)
-                    if label is not None:
-                        self._known.setdefault(label, part)
+        for part in (part for recipe in recipes for part in walk(recipe)):
+            if isinstance(part, SharedRecipe):
+                self._shared.add(part.label)
+            elif (label := getattr(part, "label", None)) is not None:
+                self._known.setdefault(label, part)
 
     def variable(self, hint: str, recipe: Recipe) -> str:
         """A variable that holds the value."""
@@ -111,13 +105,11 @@ class ValueWriter:
         label = getattr(target, "label", None)
         if label in self._named:
             return self._named[label]
-        text = self._cyclic(target, hint) if self._contains_itself(target) else None
-        if text is not None:
-            return text
+        if self._contains_itself(target):
+            return self._cyclic(target, hint)
         if isinstance(target, InstanceRecipe):
             return self._instance_variable(target, hint)
-        value = self._new(target)
-        return self._assign(hint, value, label)
+        return self._assign(hint, self._new(target), label)
 
     def expression(self, recipe: Recipe) -> Text:
         """The value as an expression; shared values get variables."""
@@ -126,7 +118,7 @@ class ValueWriter:
         if label is not None and label in self._named:
             return self._named[label]
         if label is not None and label in self._shared:
-            return self.variable(_wish(target), target)
+            return self.variable(variable_name(target), target)
         return self._new(target)
 
     def _target(self, recipe: Recipe) -> Recipe:
@@ -175,29 +167,45 @@ class ValueWriter:
                 name = self._assign(hint, "{}", label)
                 self.statements += fold(self._entries(entries), before=f"{name} |= ")
             case _:
-                raise CannotRebuild(f"{_wish(recipe)} contains itself")
+                raise CannotRebuild(f"{variable_name(recipe)} contains itself")
         return name
 
     # --- kinds of values -------------------------------------------------------------------------
 
-    @singledispatchmethod
     def _new(self, recipe: Recipe) -> Text:
-        raise CannotRebuild(f"nobody knows how to write {type(recipe).__name__}")
+        match recipe:
+            case LiteralRecipe(value):
+                return literal_source(value)
+            case ItemsRecipe():
+                return self._items(recipe)
+            case EntriesRecipe(entries):
+                return self._entries(entries)
+            case BytearrayRecipe(content):
+                return f"bytearray({content!r})"
+            case MemberRecipe(of, name):
+                return f"{self.imports.name(of)}.{name}"
+            case ClassRecipe(class_name) | FunctionRecipe(class_name):
+                return self.imports.name(class_name)
+            case ModuleRecipe(name):
+                return self.imports.module(name)
+            case MethodRecipe(qualname, owner):
+                return self._method(qualname.rpartition(".")[2], self._target(owner))
+            case SummaryRecipe():
+                return summary_source(self.imports, recipe)
+            case ExtendedRecipe():
+                return self._extended(recipe)
+            case ExceptionRecipe():
+                return self._exception(recipe)
+            case InstanceRecipe():
+                return self._instance(recipe)
+            case UnknownRecipe(reason):
+                raise CannotRebuild(reason)
+            case UnboundRecipe():
+                raise CannotRebuild("a variable without a value")
+            case SharedRecipe():
+                return self._new(self._target(recipe))
 
-    @_new.register
-    def _(self, recipe: LiteralRecipe) -> Text:
-        return literal_source(recipe.value)
-
-    @_new.register
-    def _(self, recipe: UnknownRecipe) -> Text:
-        raise CannotRebuild(recipe.reason)
-
-    @_new.register
-    def _(self, recipe: UnboundRecipe) -> Text:
-        raise CannotRebuild("a variable without a value")
-
-    @_new.register
-    def _(self, recipe: ItemsRecipe) -> Text:
+    def _items(self, recipe: ItemsRecipe) -> Text:
         parts = tuple(("", self.expression(item)) for item in recipe.items)
         if recipe.kind == "frozenset":
             return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
@@ -205,56 +213,25 @@ class ValueWriter:
             return "set()"
         return Group(_BRACKETS[recipe.kind][0], parts, _BRACKETS[recipe.kind][1])
 
-    @_new.register
-    def _(self, recipe: EntriesRecipe) -> Text:
-        return self._entries(recipe.entries)
-
     def _entries(self, entries: tuple[tuple[Recipe, Recipe], ...]) -> Group:
         parts = [(flat(self.expression(k)) + ": ", self.expression(v)) for k, v in entries]
         return Group("{", tuple(parts), "}")
 
-    @_new.register
-    def _(self, recipe: BytearrayRecipe) -> Text:
-        return f"bytearray({recipe.content!r})"
-
-    @_new.register
-    def _(self, recipe: MemberRecipe) -> Text:
-        return f"{self.imports.name(recipe.of)}.{recipe.name}"
-
-    @_new.register
-    def _(self, recipe: ClassRecipe | FunctionRecipe) -> Text:
-        return self.imports.name(recipe.name)
-
-    @_new.register
-    def _(self, recipe: ModuleRecipe) -> Text:
-        return self.imports.module(recipe.name)
-
-    @_new.register
-    def _(self, recipe: MethodRecipe) -> Text:
-        method = recipe.qualname.rpartition(".")[2]
-        owner = self._target(recipe.owner)
+    def _method(self, method: str, owner: Recipe) -> Text:
         if isinstance(owner, ClassRecipe | ModuleRecipe):
             return f"{flat(self.expression(owner))}.{method}"
-        return f"{self.variable(_wish(owner), owner)}.{method}"
+        return f"{self.variable(variable_name(owner), owner)}.{method}"
 
-    @_new.register
-    def _(self, recipe: SummaryRecipe) -> Text:
-        return summary_source(self.imports, recipe)
-
-    @_new.register
-    def _(self, recipe: ExtendedRecipe) -> Text:
+    def _extended(self, recipe: ExtendedRecipe) -> Text:
         name = self.imports.name(recipe.of)
         definitions = self._module(recipe.of.module)
         if recipe.of in _PLAIN_MAPPINGS and not recipe.state:
             return Group(f"{name}(", (("", self.expression(recipe.content)),), ")")
         fields = definitions.tuple_fields(recipe.of.qualname) if definitions else None
         content = self._target(recipe.content)
-        if (
-            fields is not None
-            and isinstance(content, ItemsRecipe)
-            and len(fields) == len(content.items)
-        ):
-            parts = zip(fields, content.items, strict=True)
+        items = content.items if isinstance(content, ItemsRecipe) else ()
+        if fields is not None and isinstance(content, ItemsRecipe) and len(fields) == len(items):
+            parts = zip(fields, items, strict=True)
             named = tuple((f"{field}=", self.expression(part)) for field, part in parts)
             return Group(f"{name}(", named, ")")
         if definitions is None or not definitions.extends_plainly(recipe.of.qualname):
@@ -262,12 +239,11 @@ class ValueWriter:
         expression = Group(f"{name}(", (("", self._new(content)),), ")")
         if not recipe.state:
             return expression
-        variable = self._assign(_wish(recipe), expression, recipe.label)
+        variable = self._assign(variable_name(recipe), expression, recipe.label)
         self._set_state(variable, recipe.of, recipe.state)
         return variable
 
-    @_new.register
-    def _(self, recipe: ExceptionRecipe) -> Text:
+    def _exception(self, recipe: ExceptionRecipe) -> Text:
         name = self.imports.name(recipe.of)
         args = self._target(recipe.args)
         if not isinstance(args, ItemsRecipe):
@@ -288,21 +264,16 @@ class ValueWriter:
 
     # --- instances -------------------------------------------------------------------------------
 
-    @_new.register
-    def _(self, recipe: InstanceRecipe) -> Text:
-        expression = self._construct(recipe)
-        if expression is not None and not expression[1]:
-            return expression[0]
-        return self._instance_variable(recipe, _wish(recipe))
+    def _instance(self, recipe: InstanceRecipe) -> Text:
+        construction = self._construct(recipe)
+        if construction is not None and not construction[1]:
+            return construction[0]
+        return self._instance_variable(recipe, variable_name(recipe))
 
     def _instance_variable(self, recipe: InstanceRecipe, hint: str) -> str:
-        construction = self._construct(recipe)
-        if construction is None:
-            name = self._assign(hint, self._raw(recipe.of), recipe.label)
-            self._set_state(name, recipe.of, recipe.state)
-            return name
-        name = self._assign(hint, construction[0], recipe.label)
-        self._set_state(name, recipe.of, construction[1])
+        expression, state = self._construct(recipe) or (self._raw(recipe.of), recipe.state)
+        name = self._assign(hint, expression, recipe.label)
+        self._set_state(name, recipe.of, state)
         return name
 
     def _construct(self, recipe: InstanceRecipe) -> tuple[Text, State] | None:
@@ -315,9 +286,9 @@ class ValueWriter:
         parts = []
         for parameter, attribute, default in construction.parameters:
             value = state.pop(attribute)
-            if not (is_literal(default) and same(plain(value), default)):
+            if default is NOT_LITERAL or not same(plain(value), default):
                 parts.append((f"{parameter}=", self.expression(value)))
-        for attribute, constant in construction.given.items():
+        for attribute, constant in construction.constants.items():
             if same(plain(state[attribute]), constant):
                 del state[attribute]
         if state and construction.frozen:
@@ -348,17 +319,18 @@ class ValueWriter:
 
 
 def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
-    wanted = {attribute for _, attribute, _ in construction.parameters} | set(construction.given)
-    return wanted <= set(state)
+    attributes = {attribute for _, attribute, _ in construction.parameters}
+    return attributes.union(construction.constants) <= set(state)
 
 
-def _wish(recipe: Recipe) -> str:
+def variable_name(recipe: Recipe) -> str:
     """A variable name for such a value."""
     of = getattr(recipe, "of", None)
     if isinstance(of, QualifiedName):
         last = of.qualname.rpartition(".")[2]
         return _SNAKE.sub("_", last).lower()
-    return {"Items": "items", "Entries": "table"}.get(type(recipe).__name__, "value")
+    names = {ItemsRecipe: "items", EntriesRecipe: "table"}
+    return names.get(type(recipe), "value")
 
 
 # --- atoms ---------------------------------------------------------------------------------------
@@ -376,10 +348,8 @@ def literal_source(value: object) -> str:
     return text
 
 
-_PLAIN_MAPPINGS = {
-    QualifiedName("collections", "OrderedDict"),
-    QualifiedName("collections", "Counter"),
-}
+_PLAIN_MAPPINGS = {QualifiedName("collections", name) for name in ("OrderedDict", "Counter")}
+"""Dict subclasses that are made from a dict."""
 _IN_MODULE = {
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},

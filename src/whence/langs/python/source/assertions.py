@@ -14,34 +14,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from whence.langs.python.source.code_locations import first_line
-from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode
+from whence.langs.python.source.definitions import NOT_LITERAL, literal
+from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode, parameters
 from whence.langs.python.source.source_parsing import parse_source
 from whence.model.symptom import AssertionOperand
 
 Span = tuple[int, int, int, int]
-_ABOUT_ARGUMENTS = frozenset(
-    (
-        "all",
-        "any",
-        "bool",
-        "callable",
-        "hasattr",
-        "isinstance",
-        "issubclass",
-        "len",
-        "set",
-        "sorted",
-    )
-)
+_ABOUT_ARGUMENTS = {
+    "all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass", "len", "set", "sorted",
+}  # fmt: skip
 """Builtins whose arguments count as operands instead of the result."""
-_EQUAL = frozenset(
-    f"assert{kind}Equal" for kind in ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
-)
-_COLLECTING = frozenset(
-    ("dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple")
-)
+_COMPARED = ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
+_EQUAL = {f"assert{kind}Equal" for kind in _COMPARED}
+_COLLECTING = {"dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple"}
 """Builtins whose only argument is followed instead of the result."""
-_WORDS = frozenset(("msg", "message", "places", "delta", "countEqual"))
+_SETTINGS = {"msg", "message", "places", "delta", "countEqual"}
+"""Keywords of assert methods that are no operands."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -50,8 +38,6 @@ def operands_at(
 ) -> tuple[AssertionOperand, ...]:
     """The operands of the assertion at a line; `not_raised`: it is about a missing exception."""
     module = parse_source(source)
-    if module is None:
-        return ()
     for statement in _statements_at(module, line):
         operands = list(_parts(statement, not_raised))
         if operands:
@@ -65,7 +51,7 @@ def operands_at(
 def statement_at(source: str, line: int) -> str:
     """The source of the innermost statement at a line; of a block only its first line."""
     module = parse_source(source)
-    statements = _statements_at(module, line) if module else []
+    statements = _statements_at(module, line)
     if not statements:
         return ""
     lines = source.splitlines()[statements[0].lineno - 1 : statements[0].end_lineno]
@@ -98,7 +84,7 @@ def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(test, ast.BoolOp):
         for value in test.values:
             yield from _test_parts(value)
-    elif isinstance(test, ast.Call) and _called_name(test) in _ABOUT_ARGUMENTS:
+    elif isinstance(test, ast.Call) and _last_name(test.func) in _ABOUT_ARGUMENTS:
         yield from test.args
     else:
         yield test
@@ -106,10 +92,10 @@ def _test_parts(test: ast.expr) -> Iterator[ast.expr]:
 
 def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
     """The arguments of `self.assertEqual(first, second)` and its like."""
-    if isinstance(value, ast.Call) and _called_name(value).lower().startswith("assert"):
+    if isinstance(value, ast.Call) and _last_name(value.func).lower().startswith("assert"):
         yield from value.args[:2]
         for keyword in value.keywords:
-            if keyword.arg not in _WORDS and keyword.arg is not None:
+            if keyword.arg not in _SETTINGS and keyword.arg is not None:
                 yield keyword.value
 
 
@@ -119,11 +105,11 @@ def expected_of(
     """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
     module = parse_source(source)
     others = [operand for operand in operands if operand is not wrong]
-    statements = _statements_at(module, line) if module else []
+    statements = _statements_at(module, line)
     if len(others) != 1 or not statements or not _is_equality(statements[0]):
         return ""
     for text in (others[0].expression, others[0].value):
-        if text and "..." not in text and _is_literal(text):
+        if text and "..." not in text and literal(text) is not NOT_LITERAL:
             return " ".join(text.split())
     return ""
 
@@ -133,15 +119,7 @@ def _is_equality(statement: ast.stmt) -> bool:
         test = statement.test
         return isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and _called_name(call) in _EQUAL
-
-
-def _is_literal(text: str) -> bool:
-    try:
-        ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+    return isinstance(call, ast.Call) and _last_name(call.func) in _EQUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +147,11 @@ class OperandSource:
 def maker(source: str, line: int, operand: AssertionOperand) -> OperandSource:
     """The call or attribute whose value the operand is."""
     module = parse_source(source)
-    expression = None if module is None else _at(module, operand.span)
-    if (
-        module is None
-        or expression is None
-        or operand.expression != ast.get_source_segment(source, expression)
-    ):
+    nodes = (node for node in ast.walk(module) if isinstance(node, ast.expr)) if module else ()
+    match = next((node for node in nodes if _span(node) == operand.span), None)
+    if not module or not match or ast.get_source_segment(source, match) != operand.expression:
         return OperandSource(unknown="its source has changed since it was recorded")
-    return _source_of_operand(module, line, expression)
+    return _source_of_operand(module, line, match)
 
 
 def _source_of_operand(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
@@ -185,7 +160,7 @@ def _source_of_operand(module: ast.Module, line: int, expression: ast.expr) -> O
     name = expression.id
     assigned = _assignment(module, line, name)
     if isinstance(assigned, str):
-        is_parameter = assigned == _given_to_test(name)
+        is_parameter = assigned == _is_parameter(name)
         return OperandSource(unknown=assigned, parameter=name if is_parameter else "")
     return replace(_source_of_expression(module, line, assigned), from_literals=False, by_name=name)
 
@@ -193,7 +168,7 @@ def _source_of_operand(module: ast.Module, line: int, expression: ast.expr) -> O
 def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -> OperandSource:
     inner = expression.value if isinstance(expression, ast.Await) else expression
     if isinstance(inner, ast.Call):
-        called = _called_name(inner)
+        called = _last_name(inner.func)
         if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
             inner_source = _source_of_expression(module, line, inner.args[0])
             if inner_source.span is not None:
@@ -202,7 +177,7 @@ def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -
             return OperandSource(unknown="what it calls has no name")
         function = _assignment(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
-        literals = _is_given_literals(module, inner) and line_of_lambda is None
+        literals = _has_literal_arguments(module, inner) and line_of_lambda is None
         of: OperandSource | None = None
         if isinstance(inner.func, ast.Attribute):
             of = replace(_source_of_operand(module, line, inner.func.value), from_literals=False)
@@ -212,7 +187,7 @@ def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -
         whole = _source_of_operand(module, line, inner.value)
         return OperandSource(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
-        return OperandSource(unknown="it is written there as it is")
+        return OperandSource(unknown="it is a literal in the test")
     return OperandSource(unknown="it is not the result of one call")
 
 
@@ -243,10 +218,8 @@ def _assignment(module: ast.Module, line: int, name: str) -> ast.expr | str:
                 return statement.value or "it is declared and not assigned"
             return f"{name} is assigned in more than one way before the assertion"
         if isinstance(container, FunctionNode):
-            parameter_names = {argument.arg for argument in ast.walk(container.args)
-                     if isinstance(argument, ast.arg)}  # fmt: skip
-            if name in parameter_names:
-                return _given_to_test(name)
+            if name in parameters(container.args):
+                return _is_parameter(name)
             break
         if isinstance(container, _LOOPS) and _binds(container, name):
             return f"{name} is assigned in a loop"
@@ -255,8 +228,8 @@ def _assignment(module: ast.Module, line: int, name: str) -> ast.expr | str:
     return f"where {name} comes from is not in the test"
 
 
-def _given_to_test(name: str) -> str:
-    return f"{name} is what the test was given"
+def _is_parameter(name: str) -> str:
+    return f"{name} is a parameter of the test"
 
 
 Block = tuple[list[ast.stmt], int, ast.stmt | None]
@@ -321,28 +294,18 @@ def _plain_target(statement: ast.stmt) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-# --- small things --------------------------------------------------------------------------------
+# --- nodes by line, span and name ----------------------------------------------------------------
 
 
-def _statements_at(module: ast.Module, line: int) -> list[ast.stmt]:
+def _statements_at(module: ast.Module | None, line: int) -> list[ast.stmt]:
     """The statements around a line, innermost first."""
-    statements = [n for n in ast.walk(module) if isinstance(n, ast.stmt) and _contains(n, line)]
+    nodes = ast.walk(module) if module else ()
+    statements = [n for n in nodes if isinstance(n, ast.stmt) and _contains(n, line)]
     return statements[::-1]  # `walk` goes level by level
-
-
-def _at(module: ast.Module, span: Span | None) -> ast.expr | None:
-    for node in ast.walk(module):
-        if isinstance(node, ast.expr) and _span(node) == span:
-            return node
-    return None
 
 
 def _span(node: ast.expr) -> Span:
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
-
-
-def _called_name(call: ast.Call) -> str:
-    return _last_name(call.func)
 
 
 def _last_name(expression: ast.expr) -> str:
@@ -353,13 +316,10 @@ def _last_name(expression: ast.expr) -> str:
     return expression.attr if isinstance(expression, ast.Attribute) else ""
 
 
-def _is_given_literals(module: ast.Module, call: ast.Call) -> bool:
-    """Whether a call gets only constants, so that its input is what the test's author wrote."""
+def _has_literal_arguments(module: ast.Module, call: ast.Call) -> bool:
+    """Whether all arguments of a call are constants: its input is what the test's author wrote."""
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    try:
-        for argument in arguments:
-            ast.literal_eval(argument)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    if any(literal(argument) is NOT_LITERAL for argument in arguments):
         return False
     if isinstance(call.func, ast.Name):
         return True

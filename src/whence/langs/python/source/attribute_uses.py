@@ -14,8 +14,8 @@ from whence.langs.python.source.definitions import ModuleDefinitions
 from whence.langs.python.source.scopes import FunctionNode
 
 _DEEPEST = 20
-_UNNAMED = {"super", "locals", "vars", "eval", "exec", "__class__"}
-"""Names that can reach an object without naming it."""
+_INDIRECT = {"super", "locals", "vars", "eval", "exec", "__class__"}
+"""Names through which code can reach an object without naming it."""
 
 
 def attributes_used(
@@ -29,62 +29,45 @@ def attributes_used(
 
     The parameter is an object of class `of` with `attributes`. None if all of them may matter.
     """
-    return _Look(module, of, attributes).at(node, parameter, 0)
+    return _AttributeUses(module, of, attributes).of_function(node, parameter, 0)
 
 
-class _Look:
+class _AttributeUses:
     def __init__(self, module: ModuleDefinitions, of: str, attributes: Collection[str]) -> None:
         self._module = module
         self._of = of
         self._attributes = attributes
-        self._seen: set[str] = set()
+        self._visited: set[str] = set()
 
-    def at(
+    def of_function(
         self, node: FunctionNode | ast.Module, parameter: str, depth: int
     ) -> frozenset[str] | None:
-        """What a function uses, including the methods that it calls on the object."""
+        """What a function uses, with what the methods use that it calls on the object."""
         if depth > _DEEPEST:
             return None
         names = [e for e in ast.walk(node) if isinstance(e, ast.Name)]
-        if any(name.id in _UNNAMED for name in names):
+        if any(name.id in _INDIRECT for name in names):
             return None
-        uses = [name for name in names if name.id == parameter]
-        taken = {
-            id(e.value): e.attr
-            for e in ast.walk(node)
-            if isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name)
-        }
+        uses = [id(name) for name in names if name.id == parameter]
+        accesses = {id(e.value): e for e in ast.walk(node) if isinstance(e, ast.Attribute)}
+        if not accesses.keys() >= set(uses):
+            return None
+        read = {accesses[use].attr for use in uses if not isinstance(accesses[use].ctx, ast.Store)}
         attributes: set[str] = set()
-        for use in uses:
-            name = taken.get(id(use))
-            if name is None:
-                return None
+        for name in (accesses[use].attr for use in uses):
             if name in self._attributes:
                 attributes.add(name)
-            elif not self._is_stored(node, parameter, name):
-                more = self._method(name, depth)
+            elif name in read:
+                more = self._of_method(name, depth)
                 if more is None:
                     return None
                 attributes |= more
         return frozenset(attributes)
 
-    @staticmethod
-    def _is_stored(node: FunctionNode | ast.Module, parameter: str, name: str) -> bool:
-        """Whether the function only sets the attribute and never reads it."""
-        places = [
-            e
-            for e in ast.walk(node)
-            if isinstance(e, ast.Attribute)
-            and e.attr == name
-            and isinstance(e.value, ast.Name)
-            and e.value.id == parameter
-        ]
-        return all(isinstance(attribute.ctx, ast.Store) for attribute in places)
-
-    def _method(self, name: str, depth: int) -> frozenset[str] | None:
-        if name in self._seen:
+    def _of_method(self, name: str, depth: int) -> frozenset[str] | None:
+        if name in self._visited:
             return frozenset()
-        self._seen.add(name)
+        self._visited.add(name)
         methods = self._module.methods(self._of, name)
         if methods is None:
             return None
@@ -92,7 +75,7 @@ class _Look:
         for method in methods:
             if not method.args.args:
                 return None
-            more = self.at(method, method.args.args[0].arg, depth + 1)
+            more = self.of_function(method, method.args.args[0].arg, depth + 1)
             if more is None:
                 return None
             attributes |= more

@@ -10,12 +10,14 @@ import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from whence.langs.python.source.scopes import DEFINITIONS, FunctionNode, names_bound_by
+from whence.langs.python.source.scopes import DEFINITIONS, names_bound_by
 from whence.langs.python.source.source_parsing import parse_file
 from whence.langs.python.trace.value_recipes import QualifiedName
 
 _LARGEST = 8 * 2**20
+"""Bytes of a file that is parsed."""
 _FURTHEST = 8
 """The most modules that a name is followed through."""
 
@@ -88,29 +90,22 @@ class ModuleBindings:
             case ast.AnnAssign(ast.Name(name), _, value):
                 if value is not None:
                     self._add(name, value)
-            case _:
-                self._bind_anything(statement)
-
-    def _bind_anything(self, statement: ast.stmt) -> None:
-        if isinstance(statement, FunctionNode):
-            self._add(statement.name, None)
-            return
-        alias = getattr(ast, "TypeAlias", None)  # from 3.12 on
-        if alias is not None and isinstance(statement, alias):
-            self._add(statement.name.id, None if statement.type_params else statement.value)
-            return
-        for part in _shallow(statement):
-            for name in names_bound_by(part):
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
                 self._add(name, None)
+            case _ if isinstance(statement, getattr(ast, "TypeAlias", ())):  # from 3.12 on
+                declared: Any = statement
+                self._add(declared.name.id, None if declared.type_params else declared.value)
+            case _:
+                for part in _shallow(statement):
+                    for name in names_bound_by(part):
+                        self._add(name, None)
 
     def _origin(self, module: str, level: int) -> str:
         if level == 0:
             return module
         parts = self.name.split(".")
-        if not self.is_package:
-            parts = parts[:-1]
-        parts = parts[: len(parts) - (level - 1)] if level > 1 else parts
-        return ".".join([*parts, *([module] if module else [])])
+        package = parts[: max(0, len(parts) - level + self.is_package)]
+        return ".".join([*package, *([module] if module else [])])
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -146,12 +141,6 @@ def bound_in(body: list[ast.stmt]) -> set[str]:
     return set(scope.names) | ({"*"} if scope.star else set())
 
 
-def parse(path: Path, name: str) -> ModuleBindings | None:
-    """The bindings of a module's file; None if it cannot be read or is not Python."""
-    tree = parse_file(path, most_bytes=_LARGEST)
-    return None if tree is None else ModuleBindings(name, tree, path.name == "__init__.py")
-
-
 class ProgramBindings:
     """The bindings of a program's modules, parsed on demand.
 
@@ -161,13 +150,15 @@ class ProgramBindings:
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
         self._parsed: dict[str, ModuleBindings | None] = {}
-        self._above: dict[QualifiedName, tuple[frozenset[QualifiedName], bool]] = {}
+        self._known_ancestors: dict[QualifiedName, tuple[frozenset[QualifiedName], bool]] = {}
 
     def module(self, name: str) -> ModuleBindings | None:
         """The bindings of a module, if its source is available."""
         if name not in self._parsed:
             path = self._files.get(name)
-            self._parsed[name] = None if path is None else parse(path, name)
+            tree = None if path is None else parse_file(path, most_bytes=_LARGEST)
+            is_package = path is not None and path.name == "__init__.py"
+            self._parsed[name] = None if tree is None else ModuleBindings(name, tree, is_package)
         return self._parsed[name]
 
     def meaning(self, module: ModuleBindings, name: str, steps: int = 0) -> tuple[str, Binding]:
@@ -183,20 +174,20 @@ class ProgramBindings:
         other = self.module(binding.module)
         if other is None or steps > _FURTHEST:
             return module.name, binding
-        if name_is_missing(other, binding.name):
-            return module.name, None
+        if not other.binding(binding.name)[0]:
+            return module.name, None  # it may be a submodule
         return self.meaning(other, binding.name, steps + 1)
 
     # --- classes ---------------------------------------------------------------------------------
 
-    def of(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
+    def ancestors(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
         """The class and its known base classes, and whether these are all."""
-        if name not in self._above:
-            self._above[name] = frozenset((name,)), False  # for cyclic bases
-            self._above[name] = self._ancestors(name)
-        return self._above[name]
+        if name not in self._known_ancestors:
+            self._known_ancestors[name] = frozenset((name,)), False  # for cyclic bases
+            self._known_ancestors[name] = self._find_ancestors(name)
+        return self._known_ancestors[name]
 
-    def _ancestors(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
+    def _find_ancestors(self, name: QualifiedName) -> tuple[frozenset[QualifiedName], bool]:
         alone = frozenset((name,))
         if name.module == "builtins":
             builtin = getattr(builtins, name.qualname, None)
@@ -219,7 +210,7 @@ class ProgramBindings:
             if base_name is None:
                 complete = False
                 continue
-            more, base_complete = self.of(base_name)
+            more, base_complete = self.ancestors(base_name)
             above |= more
             complete = complete and base_complete
         return frozenset(above), complete
@@ -244,11 +235,6 @@ class ProgramBindings:
         if isinstance(binding, Imported) and binding.name:
             return QualifiedName(binding.module, binding.name)
         return None
-
-
-def name_is_missing(module: ModuleBindings, name: str) -> bool:
-    """Whether a module's source does not bind a name: it may be a submodule."""
-    return not module.binding(name)[0]
 
 
 _KNOWN_BASES = {

@@ -67,7 +67,7 @@ class PythonCallGraph:
 
 
 def _names_by_scope(node: ast.AST, qualname: str) -> Iterator[tuple[tuple[str, int], list[str]]]:
-    """The names in child scope, in order of the text, by qualified name and first line."""
+    """The names in each scope, in order of the text, by qualified name and first line."""
     inside = f"{qualname}." if qualname else ""
     if not isinstance(node, ast.ClassDef | ast.Module):
         inside += "<locals>."

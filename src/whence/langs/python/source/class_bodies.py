@@ -21,7 +21,7 @@ def class_at(source: str, line: int) -> ast.ClassDef | None:
 
 
 def outline(node: ast.ClassDef) -> list[str]:
-    """A line for statement attribute and method, without the bodies of methods."""
+    """A line for each attribute and method, without the bodies of methods."""
     lines = []
     for statement in _without_docstring(node):
         if isinstance(statement, FunctionNode):

@@ -1,4 +1,4 @@
-"""Digests of compiled code, by which code is known to be the same wherever it stands.
+"""Digests of compiled code: equal for equal code, wherever it is in a file.
 
 Files are compiled here, never run.
 """

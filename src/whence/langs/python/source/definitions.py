@@ -9,6 +9,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.scopes import FunctionNode, names_bound_by
@@ -23,31 +24,35 @@ _TRANSPARENT = {
 """Decorators after which the name still calls the function itself."""
 
 
-def literal(node: ast.expr | None) -> object:
+def literal(expression: ast.expr | str | None) -> object:
     """The value of a literal expression; `NOT_LITERAL` for any other."""
-    if node is None:
+    if expression is None:
         return NOT_LITERAL
     try:
-        return ast.literal_eval(node)
+        return ast.literal_eval(expression)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return NOT_LITERAL
 
 
-def is_literal(value: object) -> bool:
-    """Whether `literal` returned a value."""
-    return value is not NOT_LITERAL
+@lru_cache(maxsize=32)
+def definitions_in(text: str) -> ModuleDefinitions | None:
+    """The definitions in a module's text; None if it cannot be parsed."""
+    try:
+        return ModuleDefinitions(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Construction:
     """How a constructor creates an instance: it stores each parameter in an attribute.
 
-    `parameters`: name, attribute and literal default (`is_literal`) of each parameter. `given`: the
+    `parameters`: name, attribute and default (or `NOT_LITERAL`) of each parameter. `constants`: the
     attributes that the constructor sets to literals. `frozen`: attributes cannot be set afterwards.
     """
 
     parameters: tuple[tuple[str, str, object], ...]
-    given: Mapping[str, object] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
     frozen: bool = False
 
 
@@ -79,8 +84,7 @@ class ModuleDefinitions:
     def function(self, qualname: str, line: int) -> FunctionNode | None:
         """The function with this name and first line."""
         definitions = self._functions.get(qualname, [])
-        here = [match for match in definitions if first_line(match) == line]
-        return here[0] if here else None
+        return next((match for match in definitions if first_line(match) == line), None)
 
     def methods(self, of: str, name: str) -> list[FunctionNode] | None:
         """The functions that a name means in a class or its bases.
@@ -146,11 +150,10 @@ class ModuleDefinitions:
         bases = [ast.unparse(base) for base in definition.bases]
         if definition.decorator_list or any(base != "object" for base in bases):
             return None
-        methods = [node for node in definition.body if isinstance(node, FunctionNode)]
-        maker = next((method for method in methods if method.name == "__init__"), None)
-        if maker is None:
-            return Construction(())
-        return None if isinstance(maker, ast.AsyncFunctionDef) else _by_init(maker)
+        for node in definition.body:
+            if isinstance(node, FunctionNode) and node.name == "__init__":
+                return None if isinstance(node, ast.AsyncFunctionDef) else _by_init(node)
+        return Construction(())
 
     def tuple_fields(self, qualname: str) -> list[str] | None:
         """The fields of a named tuple; None for other classes."""
@@ -245,16 +248,15 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
     for statement in body:
         if isinstance(statement, FunctionNode | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
-        plain = isinstance(statement, ast.Assign | ast.AnnAssign)
+        targets: list[ast.expr] = []
+        value: ast.expr | None = None
+        if isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+        elif isinstance(statement, ast.AnnAssign):
+            targets, value = [statement.target], statement.value
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-                targets: list[ast.expr] = []
-                value: ast.expr | None = None
-                if isinstance(statement, ast.Assign):
-                    targets, value = statement.targets, statement.value
-                elif isinstance(statement, ast.AnnAssign):
-                    targets, value = [statement.target], statement.value
-                is_assigned = plain and any(target is node for target in targets)
+                is_assigned = any(target is node for target in targets)
                 values.setdefault(node.id, []).append(value if is_assigned else None)
     return values
 
@@ -339,12 +341,12 @@ def _field_default(value: ast.expr | None) -> tuple[object, bool]:
     return literal(value), True
 
 
-def _by_init(maker: ast.FunctionDef) -> Construction | None:
+def _by_init(initializer: ast.FunctionDef) -> Construction | None:
     """The construction by an `__init__` that only stores parameters and literals in attributes."""
-    arguments = maker.args
-    if arguments.vararg or arguments.kwarg or arguments.posonlyargs or maker.decorator_list:
+    arguments = initializer.args
+    if arguments.vararg or arguments.kwarg or arguments.posonlyargs or not arguments.args:
         return None
-    if not arguments.args:
+    if initializer.decorator_list:
         return None
     own, *names = [argument.arg for argument in arguments.args]
     defaults = dict(zip(reversed(names), map(literal, reversed(arguments.defaults)), strict=False))
@@ -353,7 +355,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
         defaults[keyword.arg] = literal(default)
     attribute_of: dict[str, str] = {}
     constants: dict[str, object] = {}
-    for index, node in enumerate(maker.body):
+    for index, node in enumerate(initializer.body):
         if index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -373,7 +375,7 @@ def _by_init(maker: ast.FunctionDef) -> Construction | None:
             return None
         if isinstance(value, ast.Name) and value.id in names and value.id not in attribute_of:
             attribute_of[value.id] = target.attr
-        elif is_literal(literal(value)):
+        elif literal(value) is not NOT_LITERAL:
             constants[target.attr] = literal(value)
         else:
             return None

@@ -102,8 +102,8 @@ class Liveness:
         handled = NONE
         for handler in node.handlers:
             body = self._where_caught(final, handler.body, last, through)
-            wanted = NONE if handler.type is None else names_read([handler.type])
-            handled |= (body - {handler.name}) | wanted
+            caught = NONE if handler.type is None else names_read([handler.type])
+            handled |= (body - {handler.name}) | caught
         other = self.block(node.orelse, last, through)
         return self._where_caught(handled | final | last, node.body, other, through)
 
@@ -120,14 +120,12 @@ class Liveness:
 def certainly_bound(node: ast.stmt) -> Names:
     """The names that a statement certainly binds."""
     match node:
-        case ast.Assign():
+        case ast.Assign() | ast.Delete():
             return names_written(node.targets)
-        case ast.AnnAssign():
-            return NONE if node.value is None else names_written([node.target])
-        case ast.AugAssign():
+        case ast.AnnAssign(value=None):
+            return NONE
+        case ast.AnnAssign() | ast.AugAssign():
             return names_written([node.target])
-        case ast.Delete():
-            return names_written(node.targets)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return frozenset({node.name})
         case ast.Import() | ast.ImportFrom():

@@ -19,7 +19,7 @@ _OPERATIONS = (ast.expr, ast.AugAssign, ast.Assert)
 
 
 def span_of(node: ast.AST) -> Span:
-    """Where a node of a syntax tree stands, counted from 1."""
+    """The span of a node of a syntax tree; lines and columns count from 1."""
     at: ast.expr = node  # type: ignore[assignment]
     assert at.end_lineno is not None and at.end_col_offset is not None
     return at.lineno, at.col_offset + 1, at.end_lineno, at.end_col_offset + 1
@@ -31,16 +31,16 @@ def operation_at(tree: ast.Module, text: str, span: Span) -> RaisingOperation | 
     above = {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
     fitting = (node for node in ast.walk(tree) if isinstance(node, _OPERATIONS))
     operation = next((node for node in fitting if span_of(node) == span), None)
-    if operation is None or _lets_go(operation, above):
+    if operation is None or _may_leave_from_elsewhere(operation, above):
         return None
     around = list(_around(operation, above))
     owner = next((node for node in around if isinstance(node, FUNCTIONS)), tree)
     inside = around[: around.index(owner)] if owner in around else around
-    unseen = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _binds(node)}
+    inner = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _binds(node)}
     operands = [
         RaisingOperand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
         for node in _operands(operation, above)
-        if not isinstance(node, ast.Constant) and unseen.isdisjoint(names := _names(node))
+        if not isinstance(node, ast.Constant) and inner.isdisjoint(names := _names(node))
     ]
     is_guarded = any(isinstance(node, _GUARDS) for node in inside)
     return RaisingOperation(_segment(text, operation), tuple(operands), _rebinds(owner), is_guarded)
@@ -53,7 +53,7 @@ def _around(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> Iterator[ast.AST
         node = outer
 
 
-def _lets_go(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
+def _may_leave_from_elsewhere(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether an exception may leave from here that was raised elsewhere."""
     for outer in _around(node, above):
         if isinstance(outer, FUNCTIONS):
@@ -87,7 +87,7 @@ def _operands(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> list[ast.expr]
 
 
 def _names(node: ast.AST) -> tuple[str, ...]:
-    """The variables of an expression; what it has of its own, in lambdas and the like, is not."""
+    """The variables of an expression, without those of its lambdas and comprehensions."""
     if isinstance(node, ast.Name):
         return (node.id,)
     if isinstance(node, (ast.Lambda, *COMPREHENSIONS)):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.class_bodies import class_at, outline
-from whence.langs.python.source.definitions import ModuleDefinitions
+from whence.langs.python.source.definitions import definitions_in
 from whence.langs.python.source.operation_spans import operation_at
 from whence.model.call import Call
 from whence.model.primitive import RaisingOperation, Span
@@ -23,7 +21,7 @@ class PythonSyntax:
 
     def attributes_used(self, text: str, call: Call) -> dict[str, frozenset[str]]:
         """For arguments of which a call uses only some attributes, which ones."""
-        where, module = call.where(), _module(text)
+        where, module = call.where(), definitions_in(text)
         if module is None or where is None or where.line is None:
             return {}
         function = module.function(call.function.qualname, where.line)
@@ -42,13 +40,5 @@ class PythonSyntax:
 
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation at exactly this span."""
-        module = _module(text)
+        module = definitions_in(text)
         return None if module is None else operation_at(module.tree, module.text, span)
-
-
-@lru_cache(maxsize=32)
-def _module(text: str) -> ModuleDefinitions | None:
-    try:
-        return ModuleDefinitions(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None

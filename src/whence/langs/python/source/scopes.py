@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-"""What has code of its own."""
+"""Nodes that have their own code object."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 LOCAL, GLOBAL, CLASS = "local", "global", "class"
@@ -88,9 +88,7 @@ def class_scope(node: ast.ClassDef, outer: Scope) -> Scope:
     return scope
 
 
-def function_scope(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, outer: Scope
-) -> Scope:
+def function_scope(node: FunctionNode | ast.Lambda, outer: Scope) -> Scope:
     """The scope of a function's parameters and body."""
     scope = Scope("function", outer, getattr(node, "name", "<lambda>"))
     scope.bound.update(parameters(node.args))
@@ -222,8 +220,8 @@ def names_read(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 def names_written(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that are bound below, by comprehensions too, but not inside other definitions."""
-    return frozenset(name for node in nodes_outside_definitions(nodes)
-                     for name in names_bound_by(node))  # fmt: skip
+    outside = nodes_outside_definitions(nodes)
+    return frozenset(name for node in outside for name in names_bound_by(node))
 
 
 def nodes_outside_definitions(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:

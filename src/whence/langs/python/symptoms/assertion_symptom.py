@@ -1,24 +1,20 @@
 """What a failed assertion means in a recording: the first answers, and where to look first.
 
-That the test went wrong is known: it failed. Which operand is wrong only its author knows. Where
-the call is known that made that operand, it is asked about first; it is taken to be wrong without a
-question only if all that it was given is written in the test. Else its input may be what is wrong.
+The test is wrong, since it failed. Only its author knows which operand is wrong. If the call that
+created that operand is known, it is asked about first. It is taken to be wrong without a question
+only if all its arguments are literals in the test. Otherwise its input may be wrong.
 """
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whence.langs.python.recordings import read_symptom
 from whence.langs.python.source.assertions import expected_of, statement_at
+from whence.langs.python.source.definitions import NOT_LITERAL, literal
 from whence.langs.python.source.source_parsing import read_source
-from whence.langs.python.trace.assertion_operands import (
-    Traced,
-    failing_call,
-    trace_operand,
-)
+from whence.langs.python.trace.assertion_operands import Traced, failing_call, trace_operand
 from whence.model.call import RESULT, Mark, MarkedPart, OutcomeKind
 from whence.model.origin import Influence, Origin
 from whence.model.symptom import SYMPTOM, AssertionOperand, FailedAssertion, Symptom
@@ -42,7 +38,7 @@ def shown(tree: ColumnTree, symptom: Symptom) -> tuple[str, list[str]]:
 
 
 def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], list[str]]:
-    """What the failure of a test says of its calls, and what its author is to know of that."""
+    """What the failure of a test says of its calls, and notes for its author."""
     test = Answer(tree.id(0), Verdict.WRONG, by=SYMPTOM)
     failed, frame = symptom.assertion, failing_call(tree, symptom)
     if failed is None or frame is None:
@@ -51,7 +47,7 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
     if tree.columns.outcome[frame] == OutcomeKind.NOT_TERMINATED:
         # A subtest failed: it is no question whether the test should have ended there.
         test_answers.append(Answer(tree.id(frame), Verdict.WRONG, by=SYMPTOM))
-    if not _is_judged(failed):
+    if all(operand.wrong is None for operand in failed.operands):
         return test_answers, []
     wrong = [operand for operand in failed.operands if operand.wrong]
     if all(map(_is_written, wrong)):
@@ -67,11 +63,8 @@ def first_answers(tree: ColumnTree, symptom: Symptom) -> tuple[list[Answer], lis
             notes.append(f"Which call made {text} is not known ({why}), so all are searched.")
         elif traced.is_wrong:
             call = tree.call(traced.position)
-            why = (
-                "what it was given is written in the test"
-                if call.arguments
-                else ("it was given nothing")
-            )
+            written = "what it was given is written in the test"
+            why = written if call.arguments else "it was given nothing"
             expected = _expected(failed, operand)
             should = f" It should give {expected}." if expected else ""
             notes.append(f"So {call.left()} is wrong: {why}.{should}")
@@ -89,17 +82,9 @@ def _expected(failed: FailedAssertion, wrong: AssertionOperand) -> str:
     return expected_of(read_source(failed.file) or "", failed.line, failed.operands, wrong)
 
 
-def _is_judged(failed: FailedAssertion) -> bool:
-    return any(operand.wrong is not None for operand in failed.operands)
-
-
 def _is_written(operand: AssertionOperand) -> bool:
     """Whether it is a literal: then no call created it."""
-    try:
-        ast.literal_eval(operand.expression.strip())
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+    return literal(operand.expression.strip()) is not NOT_LITERAL
 
 
 def _origin(tree: ColumnTree, symptom: Symptom) -> Origin | None:

@@ -1,11 +1,11 @@
 """What a symptom means in a recording: the calls that it says are wrong, and what it leads to.
 
-These are the first answers of a session, given by the symptom. What is said of the run is said of
-its top: the run itself, or the function that `whence call` called. Whoever calls the run wrong also
-calls those wrong that it came through and that were given nothing: the body of the script, and a
-`main()` without arguments that reads no data. Nothing could be wrong with their input.
+These are the first answers of a session. A symptom of the run is one of its top call: the run
+itself or the function that `whence call` called. If that is wrong, so are the calls on the way to
+the origin that have no input, since nothing can be wrong with their input: the body of the script,
+and a `main()` without arguments that reads no data.
 
-A symptom that does not fit the recording is refused: an exception that there was not, a line that
+A symptom that does not fit the recording is refused: an exception that was not raised, a line that
 was not printed.
 """
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from whence.errors import UsageError
 from whence.langs.python.trace.trace_provenance import TraceProvenance, program_of
-from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
 from whence.model.recording import RunSummary
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
@@ -29,11 +28,11 @@ from whence.tree.readable_call import readable_call
 CALLED = "--call"
 """The first word of the command of a recording that `whence call` made."""
 _MODULE = "<module>"
-_PLUMBING = ("<function ", "<class ", "<module ", "<built-in ", "<bound method ", "<method ")
+_CODE = ("<function ", "<class ", "<module ", "<built-in ", "<bound method ", "<method ")
 
 
 def top_of(tree: Tree) -> int:
-    """The position of the call that stands for the whole run."""
+    """The position of the call that represents the whole run."""
     program = program_of(tree)
     if program is None or program.file.header.command[:1] != (CALLED,):
         return 0
@@ -50,7 +49,7 @@ def summarize_run(tree: Tree) -> RunSummary:
     call, _ = readable_call(tree, top)
     lines = () if program is None else tuple(line.text for line in program.standard_output.lines)
     rest = "" if program is None else program.standard_output.rest
-    if program is not None and not lines and not _knows_output(program):
+    if program is not None and not lines and not program.file.header.knows_effects:
         rest = "what it printed was not recorded"
     what = "test" if is_test(tree) else "program"
     name = call.left() if top else f"The {what}"
@@ -86,10 +85,6 @@ def is_test(tree: Tree) -> bool:
     return "::" in header.root and header.root != " ".join(header.command)
 
 
-def _knows_output(program: TraceSource) -> bool:
-    return program.file.header.knows_effects
-
-
 # --- from a symptom to answers -------------------------------------------------------------------
 
 
@@ -101,17 +96,18 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
         raise UsageError(problem)
     mark = _mark(call, symptom)
     chain = _chain(tree, top, call, mark)
-    names_words = bool(symptom.expression)
-    if symptom.kind in _FOLLOWED and not names_words and not _leads_somewhere(tree, top, chain):
+    is_followed = symptom.kind in _FOLLOWED and not symptom.expression
+    if is_followed and not _leads_somewhere(tree, top, chain):
         mark = None
     answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
     if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
         chain = chain[:-1]  # raising it may be right
     if not chain:
         chain = _only_way(tree, top, symptom)
-    if _is_full(tree):
+    program = program_of(tree)
+    if program is not None and program.file.header.knows_effects:
         for position in chain:
-            if position <= top or not _was_given_nothing(tree, position):
+            if position <= top or not _has_no_input(tree, position):
                 break
             answers.append(Answer(tree.id(position), Verdict.WRONG, None, SYMPTOM))
     return tuple(answers)
@@ -133,11 +129,11 @@ def _mark(call: Call, symptom: Symptom) -> Mark | None:
             return None  # an exception may be how it was stopped
         if outcome.kind is not OutcomeKind.RAISED:
             left = "the program" if call.function.location is None else call.left()
-            raise UsageError(f"no exception left {left}: it {_came_of(call)}")
+            raise UsageError(f"no exception left {left}: it {_outcome_text(call)}")
         return Mark(RESULT) if outcome.value is not None else None
     if kind is SymptomKind.NOT_ENDED:
         if outcome.kind is not OutcomeKind.NOT_TERMINATED:
-            raise UsageError(f"{call.left()} has ended: it {_came_of(call)}")
+            raise UsageError(f"{call.left()} has ended: it {_outcome_text(call)}")
         return None
     if kind is SymptomKind.OUTPUT and symptom.line is not None:
         lines = len(call.output or call.printed.splitlines())
@@ -150,12 +146,12 @@ def _mark(call: Call, symptom: Symptom) -> Mark | None:
         return find_mark(call, symptom.expression, input_side=False).mark
     if kind is SymptomKind.RESULT:
         if outcome.kind is not OutcomeKind.RETURNED:
-            raise UsageError(f"{call.left()} has no result: it {_came_of(call)}")
+            raise UsageError(f"{call.left()} has no result: it {_outcome_text(call)}")
         return Mark(RESULT) if outcome.value is not None else None
     return None
 
 
-def _came_of(call: Call) -> str:
+def _outcome_text(call: Call) -> str:
     return call.right().replace("→", "returned", 1)
 
 
@@ -198,16 +194,11 @@ def _find_called(tree: Tree, name: str) -> int:
     raise UsageError(f"no call of {name} was recorded")
 
 
-def _is_full(tree: Tree) -> bool:
-    program = program_of(tree)
-    return program is not None and program.file.header.knows_effects
-
-
-def _was_given_nothing(tree: Tree, position: int) -> bool:
+def _has_no_input(tree: Tree, position: int) -> bool:
     call, problem = readable_call(tree, position)
     return not problem and not call.arguments and not any(_is_data(b.value) for b in call.reads)
 
 
 def _is_data(value: Value) -> bool:
     """Whether a value is data, not a function, class or module."""
-    return not (value.kind is Kind.ATOM and value.text.startswith(_PLUMBING))
+    return not (value.kind is Kind.ATOM and value.text.startswith(_CODE))

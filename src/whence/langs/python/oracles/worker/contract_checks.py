@@ -17,7 +17,7 @@ from whence.langs.python.objects.object_kinds import ProgramObject
 from whence.langs.python.oracles.worker.declared_specs import specs_of, takes_a_call
 from whence.langs.python.oracles.worker.process_sandbox import Sandbox
 from whence.langs.python.oracles.worker.program_names import find_module, find_name
-from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
+from whence.langs.python.oracles.worker.rebuilt_call import WHOLE, recorded
 from whence.langs.python.oracles.worker.recipe_builder import RecipeBuilder
 from whence.langs.python.oracles.worker.worker_protocol import (
     CheckDone,
@@ -25,7 +25,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     NamedRecipes,
     Respond,
 )
-from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
 PROBE = "whence_probe"
@@ -62,20 +62,11 @@ class _Call:
         self, before: dict[str, Any], after: dict[str, Any], result: Any, raised: Any
     ) -> None:
         self.before = SimpleNamespace(**before)
+        self.arguments = vars(self.before)
         self.after = SimpleNamespace(**after)
-        self.result = None if result is _MISSING else result
+        self.returned = result is not _MISSING
+        self.result = result if self.returned else None
         self.raised = raised
-        self._returned = result is not _MISSING
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As it was given them."""
-        return vars(self.before)
-
-    @property
-    def returned(self) -> bool:
-        """Whether it returned something."""
-        return self._returned
 
 
 def _build_all(builder: RecipeBuilder, recipes: NamedRecipes) -> dict[str, ProgramObject]:
@@ -92,12 +83,8 @@ def _record_values(
     body = compile(text, getattr(module, "__file__", None) or "<string>", "exec")
     code = next(constant for constant in body.co_consts if isinstance(constant, CodeType))
     probe = FunctionType(code, vars(module))
-    recording = Recording(Settings(request.trace, WHOLE, rules, keeps_tail=False), (PROBE,))
-    recording.start()
-    try:
+    with recorded(Settings(request.trace, WHOLE, rules, keeps_tail=False), PROBE):
         probe(*values)
-    finally:
-        recording.finish(0, 0)
 
 
 # --- icontract -----------------------------------------------------------------------------------
@@ -106,10 +93,8 @@ def _record_values(
 def _icontract(function: Any, call: _Call) -> Iterator[Verdict]:
     groups = getattr(function, "__preconditions__", None) or []
     if groups and all(isinstance(group, list) for group in groups):
-        # One group has to hold: those of a class, or those of one above it.
-        failed = [
-            [contract for contract in group if _fails(contract, call.arguments)] for group in groups
-        ]  # fmt: skip
+        # One group has to hold: that of the class, or that of a base class.
+        failed = [[one for one in group if _fails(one, call.arguments)] for group in groups]
         if all(failed):
             yield "inadmissible", _text_of(failed[0][0])
     if not call.returned:
@@ -139,8 +124,7 @@ def _text_of(contract: Any) -> str:
 
 
 def _invariants(request: CheckRequest, call: _Call) -> Iterator[Verdict]:
-    owner = request.qualname.rpartition(".")[0]
-    name = request.qualname.rpartition(".")[2]
+    owner, _, name = request.qualname.rpartition(".")
     self_name = next(iter(call.arguments), None)
     if not owner or self_name is None or "<" in owner:
         return

@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import gc
 import importlib
-import inspect
 import os
 import random
 import select
@@ -39,8 +38,13 @@ from whence.langs.python.objects.object_digest import Digest, ObjectDigests
 from whence.langs.python.objects.object_kinds import ProgramObject
 from whence.langs.python.oracles.worker.call_start_monitor import CallStartMonitor
 from whence.langs.python.oracles.worker.process_sandbox import Sandbox
+from whence.langs.python.oracles.worker.program_loader import parameters_of
 from whence.langs.python.oracles.worker.program_names import CannotBuild
-from whence.langs.python.oracles.worker.rebuilt_call import disturb_memory, split_arguments
+from whence.langs.python.oracles.worker.rebuilt_call import (
+    disturb_memory,
+    recorded,
+    split_arguments,
+)
 from whence.langs.python.oracles.worker.swap_code import CodeSwap
 from whence.langs.python.oracles.worker.worker_protocol import (
     CannotAnswer,
@@ -55,7 +59,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
 )
 from whence.langs.python.record import frame_values
 from whence.langs.python.record.options import RecordOptions
-from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.repeatable import make_repeatable
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace import trace_format as f
@@ -67,12 +71,8 @@ _MAX_TEMPORARY_BYTES = 16 * 2**20
 BEFORE = "before the program, run again, comes to this call"
 """How the reason begins if the sandbox ended the re-run before it reached the call."""
 
-_FRAMES = {
-    GeneratorType: "gi_frame",
-    CoroutineType: "cr_frame",
-    AsyncGeneratorType: "ag_frame",
-}
-
+_FRAMES = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
+"""The attribute that holds the frame."""
 _swaps: list[CodeSwap] = []
 """That of the one program that this process is for, made before the first fork."""
 
@@ -274,12 +274,14 @@ class _VersionCall:
         function = frame_values.function(self._frame)
         if function is None:
             raise CannotBuild("which function it is a call of cannot be seen")
-        arguments = _arguments(self._frame)
+        names = parameters_of(self._frame.f_code)
+        arguments = {name: frame_values.variable(self._frame, name) for name in names}
         if self._is_reference:
             swap.swap_everywhere()
         function = swap.copy_function(function, self._is_reference)
         positional, named = split_arguments(function.__code__, arguments)
         self._digests = ObjectDigests(ObjectDescriber(request.modules, swap))
+        self._digest = self._digests.digest
         before = list(self._unfinished())
         disturb_memory(self._number)
         with (
@@ -289,10 +291,8 @@ class _VersionCall:
         ):
             Sandbox.respond = respond
             Sandbox.is_active = True
-            with (
-                _output_to(printed.fileno(), errors.fileno()),
-                self._reference_code_only(swap, before),
-            ):
+            output = _output_to(printed.fileno(), errors.fileno())
+            with output, self._reference_code_only(swap, before):
                 digests = self._outcome(function, positional, named)
             Sandbox.leave()
             self._check_ended(before)
@@ -353,11 +353,8 @@ class _VersionCall:
         finally:
             monitor.stop()
         if foreign or monitor.problem:
-            reason = monitor.problem or f"it runs code that the reference has not: {foreign[0]}"
+            reason = monitor.problem or f"it runs code that the reference lacks: {foreign[0]}"
             raise CannotBuild(reason)
-
-    def _digest(self, name: str, value: ProgramObject) -> Digest:
-        return self._digests.digest(name, value)
 
     @contextlib.contextmanager
     def _recorded(self, function: FunctionType) -> Iterator[None]:
@@ -367,12 +364,8 @@ class _VersionCall:
             return
         options = RecordOptions(whole_calls=(1, 1), depth=1)
         settings = Settings(self._request.trace, options, self._rules, keeps_tail=False)
-        recording = Recording(settings, (function.__name__,))
-        recording.start()
-        try:
+        with recorded(settings, function.__name__):
             yield
-        finally:
-            recording.finish(0, 0)
 
     def _outcome(
         self,
@@ -406,8 +399,7 @@ class _VersionCall:
 def _frame_of(value: ProgramObject) -> FrameType | None:
     """The frame of an unfinished generator or coroutine; None for anything else."""
     name = _FRAMES.get(type(value))
-    frame: FrameType | None = getattr(value, name) if name else None
-    return frame
+    return getattr(value, name) if name else None
 
 
 def _forget_frames(raised: BaseException | None) -> None:
@@ -430,13 +422,6 @@ def _content_of(stream: ProgramObject) -> ProgramObject:
         buffer: ProgramObject = getattr(stream, "buffer", stream)
         return buffer.getvalue()
     return stream
-
-
-def _arguments(frame: FrameType) -> dict[str, ProgramObject]:
-    code = frame.f_code
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return {name: frame_values.variable(frame, name) for name in code.co_varnames[:count]}
 
 
 def _variables(module: str) -> Iterator[tuple[str, ProgramObject]]:

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Sequence
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ from whence.langs.python.objects.raw_class import own_names
 from whence.langs.python.source.code_digest import all_code
 
 _WHILE_LOADED = "__mp_main__"
+"""The name of the script while it runs."""
 
 
 class CannotLoad(Exception):
@@ -120,7 +122,7 @@ def find_code(
     named = [code for code in all_code(body) if code.co_qualname == qualname]
     if not named:
         raise CannotLoad(f"there is no {qualname} in {module}")
-    matches = [code for code in named if list(_parameters(code)) == list(parameters)]
+    matches = [code for code in named if list(parameters_of(code)) == list(parameters)]
     if not matches:
         raise CannotLoad(f"{qualname} has other parameters there")
     if len(matches) > 1 and line is not None:
@@ -132,7 +134,8 @@ def find_code(
     return matches[0]
 
 
-def _parameters(code: CodeType) -> tuple[str, ...]:
+def parameters_of(code: CodeType) -> tuple[str, ...]:
+    """The names of the parameters of code, `*args` and `**kwargs` included."""
     count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     return code.co_varnames[:count]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType
 
 from whence.langs.python.debuggee.executed_lines import LineWatch
@@ -30,6 +30,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
 from whence.langs.python.record.options import WHOLE_BOUND, RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.trace import trace_format as f
 
 WHOLE = RecordOptions(bound=WHOLE_BOUND, first_bound=WHOLE_BOUND, global_bound=WHOLE_BOUND)
 
@@ -66,6 +67,17 @@ def make_call(request: CallRequest, respond: Respond, rules: UserCodeRules) -> N
         respond(CannotAnswer("it traces itself"))
         return
     respond(CallDone(before, hidden_state(request.modules), lines))
+
+
+@contextlib.contextmanager
+def recorded(settings: Settings, name: str) -> Iterator[None]:
+    """Record what runs inside, as a command of this name."""
+    recording = Recording(settings, (name,))
+    recording.start()
+    try:
+        yield
+    finally:
+        recording.finish(0, 0)
 
 
 def _make_function(code: CodeType, request: CallRequest, builder: RecipeBuilder) -> FunctionType:
@@ -123,24 +135,21 @@ def split_arguments(
     if code.co_flags & 8:
         more = arguments[rest.pop(0)]
         if set(more) & set(named):
-            raise CannotBuild("named arguments that are there twice")
+            raise CannotBuild("a named argument that is passed twice")
         named |= more
     return positional, named
 
 
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 4, 8, 16
-
-
 def _consume(made: ProgramObject, flags: int, steps: int) -> None:
     """Resume a generator as often as in the recording; run a coroutine to its end."""
-    if flags & _GENERATOR:
+    if flags & f.GENERATOR:
         for _ in range(steps):
             next(made)
         del made  # as most programs leave a generator: unfinished
-    elif flags & (_COROUTINE | _ASYNC_GENERATOR):
+    elif flags & (f.COROUTINE | f.ASYNC_GENERATOR):
         import asyncio  # which takes as long to load as all else in a worker
 
-        asyncio.run(made if flags & _COROUTINE else _consume_async(made, steps))
+        asyncio.run(made if flags & f.COROUTINE else _consume_async(made, steps))
 
 
 async def _consume_async(made: AsyncGenerator[ProgramObject, None], steps: int) -> None:

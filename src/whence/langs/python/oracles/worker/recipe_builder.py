@@ -7,10 +7,10 @@ something like it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from types import MethodType, ModuleType
+from collections.abc import Callable
+from types import MethodType
 
-from whence.langs.python.objects.atoms import CONTENT_TYPES, SCALARS, Json, encode_atom
+from whence.langs.python.objects.atoms import CONTENT_TYPES, SCALARS, decode_atom, encode_atom
 from whence.langs.python.objects.kind_table import kind_of_exact
 from whence.langs.python.objects.object_content import write_attribute
 from whence.langs.python.objects.object_kinds import OBJECT, ObjectKind, ProgramObject
@@ -28,9 +28,8 @@ from whence.langs.python.oracles.worker.program_names import (
     find_name,
 )
 from whence.langs.python.oracles.worker.summary_values import value_from_summary
+from whence.langs.python.oracles.worker.worker_protocol import NamedRecipes, RecipeJson
 
-RecipeJson = list[Json]
-Attributes = Sequence[tuple[str, RecipeJson]]
 _BUILTIN_ITEMS = {"list": list, "set": set, "tuple": tuple, "frozenset": frozenset}
 _CONTENT = frozenset(map(id, CONTENT_TYPES))
 _VISIBLE = _CONTENT | {id(object)}
@@ -50,7 +49,7 @@ class RecipeBuilder:
         kind, *rest = recipe
         build = getattr(self, f"_build_{kind}", None)
         if build is None:
-            raise CannotBuild(f"nothing is known of {kind}")
+            raise CannotBuild(f"a value of the unknown kind {kind}")
         return build(*rest)
 
     def _label(self, label: int | None, value: ProgramObject) -> ProgramObject:
@@ -66,25 +65,7 @@ class RecipeBuilder:
 
     # --- builtins --------------------------------------------------------------------------------
 
-    @staticmethod
-    def _build_literal(value: ProgramObject) -> ProgramObject:
-        return value
-
-    @staticmethod
-    def _build_int(text: str) -> int:
-        return int(text, 16)
-
-    @staticmethod
-    def _build_float(text: str) -> float:
-        return float.fromhex(text)
-
-    @staticmethod
-    def _build_complex(real: str, imaginary: str) -> complex:
-        return complex(float.fromhex(real), float.fromhex(imaginary))
-
-    @staticmethod
-    def _build_bytes(text: str) -> bytes:
-        return bytes.fromhex(text)
+    _build_literal = staticmethod(decode_atom)
 
     def _build_bytearray(self, text: str, label: int | None) -> ProgramObject:
         return self._label(label, bytearray.fromhex(text))
@@ -131,7 +112,7 @@ class RecipeBuilder:
     # --- objects ---------------------------------------------------------------------------------
 
     def _build_instance(
-        self, module: str, qualname: str, attributes: Attributes, label: int | None
+        self, module: str, qualname: str, attributes: NamedRecipes, label: int | None
     ) -> ProgramObject:
         cls = find_class(module, qualname)
         assert OBJECT.make_empty is not None
@@ -147,7 +128,7 @@ class RecipeBuilder:
         module: str,
         qualname: str,
         content: RecipeJson,
-        attributes: Attributes,
+        attributes: NamedRecipes,
         label: int | None,
     ) -> ProgramObject:
         cls = find_class(module, qualname)
@@ -169,7 +150,7 @@ class RecipeBuilder:
         module: str,
         qualname: str,
         args: RecipeJson,
-        attributes: Attributes,
+        attributes: NamedRecipes,
         label: int | None,
     ) -> ProgramObject:
         cls = find_class(module, qualname)
@@ -189,7 +170,7 @@ class RecipeBuilder:
         self._set_attributes(value, attributes)
         return value
 
-    def _set_attributes(self, value: ProgramObject, attributes: Attributes) -> None:
+    def _set_attributes(self, value: ProgramObject, attributes: NamedRecipes) -> None:
         for name, recipe in attributes:
             if not write_attribute(value, name, self.build(recipe)):
                 raise CannotBuild(f"an object of {type(value).__qualname__}: it has no {name}")
@@ -219,9 +200,8 @@ class RecipeBuilder:
                 return self._label(label, MethodType(function, bound_to))
         raise CannotBuild(f"the method {qualname}")
 
-    @staticmethod
-    def _build_class(module: str, qualname: str) -> type:
-        return find_class(module, qualname)
+    _build_class = staticmethod(find_class)
+    _build_module = staticmethod(find_module)
 
     @staticmethod
     def _build_function(module: str, qualname: str) -> ProgramObject:
@@ -231,16 +211,10 @@ class RecipeBuilder:
             raise CannotBuild(f"the function {module}.{qualname}")
         return function
 
-    @staticmethod
-    def _build_module(name: str) -> ModuleType:
-        return find_module(name)
-
 
 def _is_content_of(base: type, content: RecipeJson) -> bool:
     """Whether a recipe describes the content of a builtin type."""
     match content:
-        case ["items", name, *_]:
-            return bool(name == base.__name__)
-        case [("dict" | "bytearray") as name, *_]:
+        case ["items", name, *_] | [("dict" | "bytearray") as name, *_]:
             return bool(name == base.__name__)
     return base in SCALARS

@@ -83,11 +83,10 @@ def _constructor(text: str, package: str) -> Callable[..., ProgramObject]:
         path = [first, *path]
     if package not in _CONSTRUCTORS or any(part not in _CONSTRUCTORS[package] for part in path):
         raise ValueError(text)
-    value: Any = importlib.import_module(package)
+    constructor: Any = importlib.import_module(package)
     for part in path:
-        value = getattr(value, part)
-    constructor: Callable[..., ProgramObject] = value
-    return constructor
+        constructor = getattr(constructor, part)
+    return constructor  # type: ignore[no-any-return]
 
 
 def _numpy_value(qualname: str, node: ast.expr) -> ProgramObject:

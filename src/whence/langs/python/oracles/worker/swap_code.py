@@ -60,18 +60,17 @@ class CodeSwap:
         """
         if len(ours) == len(theirs):
             for number, (one, two) in enumerate(zip(ours, theirs, strict=True)):
-                both = None
-                if one.co_freevars != two.co_freevars:
-                    both = frozenset(one.co_freevars) & frozenset(two.co_freevars)
+                differ = one.co_freevars != two.co_freevars
+                both = frozenset(one.co_freevars) & {*two.co_freevars} if differ else None
                 self._own[_key(one)] = _CodePair(one, str(number), two, both)
                 self._there[id(two)] = _CodePair(two, str(number), two, both)
             return
         there = {content(code, whole=True): code for code in theirs}
         for code in ours:
             same = there.get(content(code, whole=True))
-            self._own[_key(code)] = _CodePair(code, _by_what_it_does(code), same)
+            self._own[_key(code)] = _CodePair(code, _content_digest(code), same)
         for code in theirs:
-            self._there[id(code)] = _CodePair(code, _by_what_it_does(code), code)
+            self._there[id(code)] = _CodePair(code, _content_digest(code), code)
 
     def _find_pair(self, code: CodeType) -> _CodePair | None:
         return self._there.get(id(code)) or self._own.get(_key(code))
@@ -135,7 +134,7 @@ class CodeSwap:
         SourceLoader.get_code = get_code
 
 
-def _by_what_it_does(code: CodeType) -> str:
+def _content_digest(code: CodeType) -> str:
     return blake2b(code.co_code + repr(code.co_names).encode(), digest_size=8).hexdigest()
 
 
