@@ -21,12 +21,13 @@ from typing import Any
 import pytest
 
 from _whence_pytest.retest_order import HOOKS, FailurePlace, Reply, RetestOrder, place_of
+from whence.langs.python.launching.own_python import start_command
 from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
 
-_CODE = "from _whence_pytest.recorded_test import main; main()"
+_RECORDED_TEST = "_whence_pytest.recorded_test"
 _SHORTEST, _LONGEST = 30.0, 600.0
 """Seconds that a test is given to be recorded with whole values, and with what fits a question."""
 _MAX_WHOLE_BYTES = 64 * 2**20
@@ -167,9 +168,9 @@ class Failures:
             with said.open("wb") as stream:
                 try:
                     status = subprocess.run(
-                        [sys.executable, *_interpreter_flags(), "-c", _CODE, str(written)],
-                        cwd=self._folder, env=self._environment, stdin=subprocess.DEVNULL,
-                        stdout=stream, stderr=stream, timeout=limit, check=False,
+                        start_command(_RECORDED_TEST, str(written)), cwd=self._folder,
+                        env=self._environment, stdin=subprocess.DEVNULL, stdout=stream,
+                        stderr=stream, timeout=limit, check=False,
                     ).returncode  # fmt: skip
                 except subprocess.TimeoutExpired:
                     return None
@@ -230,9 +231,3 @@ def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:
         else:
             kept.append(word)
     return kept
-
-
-def _interpreter_flags() -> list[str]:
-    """The options that this interpreter was started with, as multiprocessing passes them on."""
-    found: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
-    return found

@@ -19,6 +19,7 @@ from types import TracebackType
 import pytest
 
 from _whence_pytest.retest_order import Reply, RetestOrder, place_of
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 
 _OFF = {
     # What writes files or talks to somebody.
@@ -31,11 +32,13 @@ _OFF = {
 _CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
 
 
-def main() -> None:
-    """Carry out the order that is named on the command line, and end."""
-    order = RetestOrder.read(Path(sys.argv[1]))
+def main(interpreter: InterpreterStart, written: str) -> None:
+    """Carry out the order that is in a file, and end."""
+    order = RetestOrder.read(Path(written))
     sys.argv[:] = [order.program, *order.arguments]
-    sys.path[:1] = [order.first_path]
+    sys.path = interpreter.path
+    if not sys.flags.safe_path:
+        sys.path.insert(0, order.first_path)
     arguments = [*order.arguments, f"--basetemp={order.temporary}"]
     sys.exit(pytest.main(arguments, plugins=[RecordedTest(order)]))
 

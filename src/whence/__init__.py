@@ -7,10 +7,9 @@ whence, and loads either when it is asked for, so that importing any part costs 
 PYTEST_DONT_REWRITE (see `_whence_pytest`).
 """
 
-from typing import TYPE_CHECKING, Any
-
 __all__ = ["__version__", "register_summary", "spec"]
 
+TYPE_CHECKING = False  # for type checkers it is true; `typing` may be a module of the project
 if TYPE_CHECKING:
     from whence.langs.python.oracles.spec_registry import spec as spec
     from whence.langs.python.record.summaries import register_summary as register_summary
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """The version, or a part of the interface.
 
         importlib.metadata costs 20 ms and brings a dozen modules, which a debugger that is a guest

@@ -25,7 +25,7 @@ COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
     "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "bench", "doctor",
 )  # fmt: skip
-# Runs somebody's program in this process: nothing is loaded or changed that it does not need.
+# Becomes the process of somebody's program: nothing is changed that the program does not expect.
 GUEST = "record"
 # Are followed by the command line of a program.
 _RUNNING = ("record", "run", "call", "bisect")

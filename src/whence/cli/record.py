@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from whence.errors import UsageError
 from whence.langs.python.debuggee.order import ClosingMessage, Order
-from whence.langs.python.debuggee.order_execution import execute
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
+from whence.langs.python.launching.debuggee_process import become_debuggee
 from whence.langs.python.record.backend_choice import NATIVE, PURE, VARIABLE, choose_backend
 from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.record.options import Detail, RecordOptions
@@ -186,15 +186,13 @@ def run(options: argparse.Namespace) -> NoReturn:
         message = ClosingMessage.ALWAYS if options.verbose else ClosingMessage.ON_PROBLEM
     order = replace(order, closing_message=message)
     remove_companions(Path(order.settings.output))
+    # The interpreter starts once more, as it will for a re-run: it reads the hash seed then, and
+    # has loaded nothing that the program does not need.
+    environment: Mapping[str, str] = os.environ
     if options.journal:
-        # The interpreter reads the hash seed when it starts: so it starts once more, as it will
-        # for a re-run.
-        from whence.langs.python.launching.debuggee_process import become_debuggee
-
         environment, seed_by = pin_hash_seed(os.environ)
-        settings = replace(order.settings, repeatable=seed_by)
-        become_debuggee(replace(order, settings=settings), environment)
-    execute(order)
+        order = replace(order, settings=replace(order.settings, repeatable=seed_by))
+    become_debuggee(order, environment)
 
 
 def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -433,3 +434,15 @@ def test_at_a_terminal_the_session_follows(make_project: Any) -> None:
     child.sendline("n")
     child.expect("The fault is in double")
     child.close(force=True)
+
+
+def test_a_file_named_like_a_library_module_is_not_imported_by_pytest(
+    make_project: Any,
+) -> None:
+    small = make_project({
+        "random.py": "raise SystemExit('not for pytest')",
+        "test_it.py": "def double(n): return n + 2\ndef test_double(): assert double(3) == 6",
+    })  # fmt: skip
+    # Unlike `python -m pytest` the command does not import from the current folder.
+    said = small.run(str(Path(sys.executable).with_name("pytest")), "-q", "--whence").stdout
+    assert "test_it.py::test_double: 2 calls recorded" in said

@@ -8,18 +8,16 @@ Invariant: an order that is not read completely is refused, with the name of the
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import Enum
 from types import CodeType
 
-from whence.errors import WhenceError
 from whence.langs.python.debuggee.run_as_python import Target
-from whence.langs.python.debuggee.typed_json import reader, to_data
+from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
 from whence.langs.python.record.recording import Settings
 
-VERSION = 1
-_VERSION_FIELD = "whence order"
+VERSION = 2
+_NAME = "order"
 
 
 class ClosingMessage(Enum):
@@ -99,6 +97,54 @@ class TrialCall:
     expression: str
 
 
+class StepKind(Enum):
+    """How a step leads from a value to a part of it."""
+
+    ITEM = "item"
+    ATTRIBUTE = "attribute"
+    KEY = "key"
+    """A key of a dict, or an element of a set."""
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class PartStep:
+    """One step from a value to a part of it."""
+
+    kind: StepKind
+    key: int | str = ""
+    """Of an item or attribute."""
+    letters: tuple[int, int] = (0, 0)
+    """Of a part of a text: its begin and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagTask:
+    """Tag the values of one call and of all that it calls, and find where a part came from.
+
+    Nothing is recorded. The answer is a `tag_report.TagAnswer`; once it is written, the process
+    ends.
+    """
+
+    shadowed: TargetCall
+    """The call whose values are tagged. The body of a module stands for the whole run."""
+    marked: TargetCall
+    """The call that the part is of: the shadowed one, or one below it, counted from there."""
+    root: str
+    """`result`, `raised`, or the name of a parameter or of a variable of the function's module;
+    `yielded`, and the first step says which; `printed`: a line of the program's output, whose
+    number is the first step."""
+    steps: tuple[PartStep, ...]
+    is_input: bool
+    """Of a parameter: as it was given, not as it was left."""
+    answer: str
+    """The file for the answer."""
+    progress: str
+    """The file for the number of calls that were tagged so far."""
+    printed: str = ""
+    """The file that the program's output goes to, if the part is a line of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a re-run is made for. A checkpoint is given one each time that it is used."""
@@ -113,6 +159,7 @@ class Task:
     trial: tuple[TrialCall, ...] = ()
     freezing: str = ""
     """The file that says which calls are frozen, or which effects are noted."""
+    tags: TagTask | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +205,9 @@ class Order:
 
     def text(self) -> str:
         """The order as JSON."""
-        return json.dumps({_VERSION_FIELD: VERSION, "order": to_data(self)})
+        return to_text(_NAME, VERSION, self)
 
     @classmethod
     def from_text(cls, text: str | bytes) -> Order:
         """Read what `text` wrote; a `WhenceError` says why it cannot be read."""
-        try:
-            data = json.loads(text)
-        except ValueError as problem:
-            raise WhenceError(f"order: is not JSON ({problem})") from None
-        if not isinstance(data, dict) or _VERSION_FIELD not in data:
-            raise WhenceError("order: is not an order")
-        if data[_VERSION_FIELD] != VERSION:
-            raise WhenceError(
-                f"order: has version {data[_VERSION_FIELD]!r}, and this whence reads {VERSION}"
-            )
-        return reader(cls)(data.get("order"), "order")
+        return from_text(_NAME, VERSION, reader(cls), text)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from whence.langs.python.debuggee.confinement import confine
 from whence.langs.python.debuggee.executed_lines import LineWatch
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
 from whence.langs.python.debuggee.run_as_python import compile_plainly, launch
 from whence.langs.python.record.children import leave
@@ -35,17 +36,22 @@ _NO_LIMIT = 2**64 - 1
 _STOPPED_STATUS = 75
 
 
-def execute(order: Order) -> NoReturn:
+def execute(order: Order, interpreter: InterpreterStart) -> NoReturn:
     """Run the program; the process ends as it does."""
     leave()
-    Debuggee(order).run()
+    if order.task.tags is not None:
+        from whence.langs.python.debuggee.tagged_run import run_with_tags
+
+        run_with_tags(order, order.task.tags, interpreter)
+    Debuggee(order, interpreter).run()
 
 
 class Debuggee:
     """This process: the program, its recording, and what else the order asks for."""
 
-    def __init__(self, order: Order):
+    def __init__(self, order: Order, interpreter: InterpreterStart):
         self._order = order
+        self._interpreter = interpreter
         self._task = order.task
         self._on_stop: list[Callable[[str], object]] = []
         """What to do before the process is stopped, with the reason."""
@@ -68,7 +74,7 @@ class Debuggee:
     def run(self) -> NoReturn:
         """Run the program to its end."""
         compiled = compile_plainly if self._zoom is None else self._zoom.compiled
-        launch(self._order.target, self._start, self._finish, compiled)
+        launch(self._order.target, self._interpreter, self._start, self._finish, compiled)
 
     def _start(self) -> None:
         """Right before the program's first line."""

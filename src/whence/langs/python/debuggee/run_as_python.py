@@ -27,11 +27,9 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart, program_places
 from whence.langs.python.record import printed_text
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
-
-START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
-"""The file that starts a debuggee process."""
 
 Finished = Callable[[int, object], None]
 """Receives how the program ended, and with which exit status or exception. A forked child that ends
@@ -94,6 +92,7 @@ def compile_plainly(source: bytes | str, file: str) -> CodeType:
 
 def launch(
     target: Target,
+    interpreter: InterpreterStart,
     start: Callable[[], None],
     finished: Finished,
     compiled: Compiled = compile_plainly,
@@ -106,8 +105,11 @@ def launch(
     outcome = _Outcome(finished)
     # The first function to be registered is the last to run.
     atexit.register(outcome.report)
-    run = _prepare(target, compiled)
-    start()
+    run = _prepare(target, interpreter, compiled)
+    places = program_places(interpreter.path)
+    start()  # what it imports is whence's: the program's path is not in use yet
+    interpreter.give_way(places)
+    sys.path = interpreter.path
     try:
         run()
     except SystemExit as exit_:
@@ -173,7 +175,7 @@ def _check_script(script: str) -> None:
 def _check_module(name: str) -> None:
     # Only the outermost package: looking for a submodule would import the package, unrecorded.
     package = name.partition(".")[0]
-    places = [os.getcwd(), *sys.path[1:]]
+    places = [os.getcwd(), *sys.path]
     exists = package.isidentifier() and (
         package in sys.builtin_module_names
         or importlib.machinery.FrozenImporter.find_spec(package) is not None
@@ -189,47 +191,36 @@ def _check_module(name: str) -> None:
 # --- preparing, as the interpreter does ----------------------------------------------------------
 
 
-def _prepare(target: Target, compiled: Compiled) -> Callable[[], None]:
+def _prepare(
+    target: Target, interpreter: InterpreterStart, compiled: Compiled
+) -> Callable[[], None]:
     """Make `sys` and `__main__` as they are when `python` starts this; returns what runs it."""
-    sys.orig_argv[:] = [*_interpreter_argv(), *target.words]
+    sys.orig_argv[:] = [*interpreter.argv, *target.words]
     main = _fresh_main()
+
+    def set_path(folder: str, always: bool = False) -> None:
+        first = target.name if target.kind is TargetKind.SCRIPT else target.kind.value
+        sys.argv[:] = [first, *target.arguments]
+        if always or not sys.flags.safe_path:
+            interpreter.path.insert(0, folder)
+
     if target.kind is TargetKind.CODE:
-        _set_path(target, "")
+        set_path("")
         main.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
         return lambda: _run_text(target.name, main.__dict__, compiled)
     if target.kind is TargetKind.CALL:
-        _set_path(target, os.getcwd())
+        set_path(os.getcwd())
         sys.argv[0] = target.name
         return lambda: _at_bottom(_call, target)
     if target.kind is TargetKind.MODULE:
-        _set_path(target, os.getcwd())
+        set_path(os.getcwd())
         return lambda: _run_module(target.name, is_option=True)
     path = os.path.abspath(target.name)
     if pkgutil.get_importer(path) is not None:  # a folder or an archive with a __main__.py in it
-        _set_path(target, path, always=True)
+        set_path(path, always=True)
         return lambda: _run_module("__main__", is_option=False)
-    _set_path(target, os.path.dirname(os.path.realpath(path)))
+    set_path(os.path.dirname(os.path.realpath(path)))
     return lambda: _run_file(path, main.__dict__, compiled)
-
-
-def _interpreter_argv() -> list[str]:
-    """The interpreter and its options: what stood before whence on the command line."""
-    argv = sys.orig_argv
-    if START in argv:
-        return argv[: argv.index(START)]
-    if "record" not in argv:
-        return argv[:1]
-    before = argv[: argv.index("record")]
-    return before[:-2] if before[-2:-1] == ["-m"] else before[:-1]
-
-
-def _set_path(target: Target, folder: str, always: bool = False) -> None:
-    first = target.name if target.kind is TargetKind.SCRIPT else target.kind.value
-    sys.argv[:] = [first, *target.arguments]
-    if not sys.flags.safe_path:
-        sys.path[:1] = [folder]  # the first entry was whence's own
-    elif always:
-        sys.path.insert(0, folder)
 
 
 def _fresh_main() -> ModuleType:

@@ -6,18 +6,19 @@ import os
 import sys
 
 from whence.errors import WhenceError, bug_notice, cause_outside
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.order import Order
 from whence.langs.python.debuggee.order_execution import execute
 
 _CHUNK = 2**16
 
 
-def main(descriptor: int) -> None:
+def main(interpreter: InterpreterStart, descriptor: str) -> None:
     """Carry out the order that a descriptor holds. Failures end as in `whence` itself."""
     try:
-        order = Order.from_text(_read(descriptor))
+        order = Order.from_text(_read(int(descriptor)))
         order.target.check()
-        execute(order)
+        execute(order, interpreter)
     except WhenceError as problem:
         print(f"whence: {problem}", file=sys.stderr)
         sys.exit(2)

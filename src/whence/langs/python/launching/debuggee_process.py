@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, NoReturn
 
 from whence.langs.python.debuggee.order import Order
-from whence.langs.python.debuggee.run_as_python import START
+from whence.langs.python.launching.own_python import DEBUGGEE, start_command
 
 
 def start_debuggee(
@@ -29,10 +29,11 @@ def start_debuggee(
 ) -> subprocess.Popen[bytes]:
     """Start the process. Streams are as `subprocess.Popen` takes them."""
     descriptor = _order_descriptor(order)
+    command = start_command(DEBUGGEE, str(descriptor))
     try:
         return subprocess.Popen(
-            _command(descriptor), cwd=cwd, env=environment, stdin=stdin, stdout=stdout,
-            stderr=stderr, pass_fds=(*pass_fds, descriptor),
+            command, cwd=cwd, env=environment, stdin=stdin, stdout=stdout, stderr=stderr,
+            pass_fds=(*pass_fds, descriptor),
         )  # fmt: skip
     finally:
         os.close(descriptor)
@@ -42,13 +43,7 @@ def become_debuggee(order: Order, environment: Mapping[str, str]) -> NoReturn:
     """Replace this process by one that carries out the order."""
     descriptor = _order_descriptor(order)
     os.set_inheritable(descriptor, True)
-    os.execve(sys.executable, _command(descriptor), environment)
-
-
-def _command(descriptor: int) -> list[str]:
-    """This Python, with the options that it was started with."""
-    options: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *options, START, str(descriptor)]
+    os.execve(sys.executable, start_command(DEBUGGEE, str(descriptor)), environment)
 
 
 def _order_descriptor(order: Order) -> int:

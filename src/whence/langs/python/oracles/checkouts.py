@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.launching.own_python import tool_command
 from whence.langs.python.oracles.program_versions import ReferenceVersion, is_below
 from whence.user_folders import cache_folder
 
@@ -114,8 +115,10 @@ def from_package(text: str, files: Sequence[str]) -> ReferenceVersion:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=folder.parent)
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-input",
-             "--disable-pip-version-check", "--target", fresh, text],
+            tool_command(
+                "pip", "install", "--quiet", "--no-deps", "--no-input",
+                "--disable-pip-version-check", "--target", fresh, text,
+            ),
             capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
         if done.returncode:

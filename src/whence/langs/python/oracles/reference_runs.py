@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.launching.own_python import WHOLE_RUN, start_command
 from whence.langs.python.oracles.recipe_comparison import (
     CallEquation,
     Comparison,
@@ -49,7 +49,6 @@ from whence.tree.column_tree import ColumnTree
 
 _MOST = 200
 """More calls with the same inputs are not compared with one."""
-_RUNNER = Path(__file__).with_name("worker") / "whole_run.py"
 
 
 def equation_at(tree: ColumnTree, position: int) -> CallEquation:
@@ -221,7 +220,7 @@ def record_run(
         raise WhenceError("how the program was started was not recorded")
     stdin = _stdin(version)
     process = subprocess.Popen(
-        [sys.executable, str(_RUNNER), encode_message(config)],
+        start_command(WHOLE_RUN, encode_message(config)),
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -4,10 +4,14 @@ Imported by the program that is debugged, so it imports nothing and does nothing
 given. Only the debugger's own process of that program ever calls it.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from __future__ import annotations
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+TYPE_CHECKING = False  # for type checkers it is true
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 SPECS: list[tuple[Any, Callable[..., Any]]] = []
 """Functions, and what is declared of them."""

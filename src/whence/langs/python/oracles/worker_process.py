@@ -10,12 +10,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from whence.langs.python.launching.own_python import WORKER, start_command
 from whence.langs.python.oracles.worker.worker_protocol import (
     CannotAnswer,
     Ended,
@@ -37,7 +37,6 @@ CALLING = 5.0
 """Seconds that one call may take."""
 _HASH_SEED = "1"
 ResponseT = TypeVar("ResponseT", bound=Response)
-_WORKER = Path(__file__).with_name("worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class ProgramVersion:
     def environment(self, seed: str = _HASH_SEED) -> dict[str, str]:
         """The environment of its processes."""
         own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        paths = [*self.paths, *filter(None, own), str(_WORKER.parents[4])]
+        paths = [*self.paths, *filter(None, own)]
         path = os.pathsep.join(dict.fromkeys(paths))
         more = {"PYTHONPATH": path, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
         return {**os.environ, **more}
@@ -170,7 +169,7 @@ class Worker:
         )
         try:
             self._process = subprocess.Popen(
-                [sys.executable, str(_WORKER), encode_message(config)],
+                start_command(WORKER, encode_message(config)),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

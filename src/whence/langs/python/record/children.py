@@ -12,19 +12,53 @@ unrecorded.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
+from whence.langs.python.record.options import RecordOptions
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
 
 VARIABLE = "WHENCE_CHILDREN"
+VERSION = 1
+_NAME = "announcement"
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
-_ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSettings:
+    """What is recorded of each child process, and how."""
+
+    options: RecordOptions
+    rules: UserCodeRules
+    backend: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What a new Python finds in the environment: the recording that it is to join."""
+
+    folder: str
+    """Of the traces of child processes."""
+    run: str
+    parent: str
+    """The name of the trace of the process that starts it."""
+    tag: str
+    """Names the version of Python. Others are not recorded."""
+    settings: ChildSettings
+
+    def text(self) -> str:
+        """The announcement as JSON."""
+        return to_text(_NAME, VERSION, self)
+
+    @classmethod
+    def from_text(cls, text: str) -> Announcement:
+        """Read what `text` wrote; a `WhenceError` says why it cannot be read."""
+        return from_text(_NAME, VERSION, reader(cls), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +95,11 @@ class Family:
                 return replace(self, name=name, parent=self.name, call=call), descriptor
         raise OSError("too many traces of one process")
 
-    def announce(self, settings: Mapping[str, Any]) -> None:
+    def announce(self, settings: ChildSettings) -> None:
         """Have every Python that this process starts from here on recorded."""
-        order = {
-            "folder": self.folder,
-            "run": self.run,
-            "parent": self.name,
-            "tag": sys.implementation.cache_tag,
-            "whence": _ROOT,
-            "settings": settings,
-        }
-        os.environ[VARIABLE] = json.dumps(order)
+        tag = str(sys.implementation.cache_tag)
+        announcement = Announcement(self.folder, self.run, self.name, tag, settings)
+        os.environ[VARIABLE] = announcement.text()
         paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
         if _STARTUP not in paths:
             os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *paths])
@@ -108,16 +136,19 @@ _joined: list[Any] = []
 """The recording that this process joined when it started."""
 
 
-def announced() -> tuple[Family, dict[str, Any]] | None:
-    """The recording that this process is to join, and its settings; None if there is none."""
+def announced() -> tuple[Family, ChildSettings] | None:
+    """The recording that this process is to join, and its settings; None if there is none.
+
+    What cannot be read is as if it were not there: the process is the program's.
+    """
     try:
-        order = json.loads(os.environ.get(VARIABLE, "null"))
-        if order is None or order["tag"] != sys.implementation.cache_tag:
-            return None
-        family = Family(order["folder"], order["run"], name=order["parent"])
-        return (family, order["settings"]) if os.path.isdir(family.folder) else None
-    except (ValueError, KeyError, TypeError):
+        announcement = Announcement.from_text(os.environ[VARIABLE])
+    except (KeyError, WhenceError):
         return None
+    if announcement.tag != sys.implementation.cache_tag or not os.path.isdir(announcement.folder):
+        return None
+    family = Family(announcement.folder, announcement.run, name=announcement.parent)
+    return family, announcement.settings
 
 
 def join() -> None:

@@ -23,9 +23,9 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
-from whence.langs.python.record.children import Family, new_family
+from whence.langs.python.record.children import ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
-from whence.langs.python.record.options import WHOLE_BOUND, Bound, Detail, RecordOptions
+from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
     AsideSummaries,
@@ -146,12 +146,12 @@ class Recording:
         self._prepare()
 
     @classmethod
-    def of_child(
-        cls, family: Family, quote: Mapping[str, Any], command: Sequence[str]
-    ) -> Recording:
+    def of_child(cls, family: Family, settings: ChildSettings, command: Sequence[str]) -> Recording:
         """The recording of a Python that a recorded process has started."""
         self = cls.__new__(cls)
-        self._settings = _read_quote(quote)
+        self._settings = Settings(
+            "", settings.options, settings.rules, settings.backend, children=True
+        )
         self._command = tuple(command)
         self._backend_name = choose_backend(self._settings.backend).name
         self._reader = _reader(self._settings)
@@ -264,7 +264,7 @@ class Recording:
     def _begin(self) -> None:
         family = self._family
         if family is not None:
-            family.announce(_quote(self._settings))
+            family.announce(_child_settings(self._settings))
             self._backend.family(family.starts, family.name or MAIN, family.is_child)
         self._keep_tail()
         self._backend.start()
@@ -356,7 +356,7 @@ def _processes() -> tuple[object, bool]:
 
 
 def _quote(settings: Settings) -> dict[str, Any]:
-    """The settings as a header quotes them; `_read_quote` reads them."""
+    """The settings as a header quotes them."""
     options, rules = settings.options, settings.rules
     return {
         "detail": options.detail.value,
@@ -377,20 +377,10 @@ def _quote(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _read_quote(quote: Mapping[str, Any]) -> Settings:
-    options = RecordOptions(
-        detail=Detail(quote["detail"]),
-        bound=Bound(*quote["bound"]),
-        first_bound=Bound(*quote["first_bound"]),
-        first_calls=quote["first_calls"],
-        whole_calls=None,  # a number is that of a call of the program, not of its children
-        global_bound=Bound(*quote["global_bound"]),
-        max_calls=quote["max_calls"],
-        max_bytes=quote["max_bytes"],
-        depth=quote["depth"],
-    )
-    rules = UserCodeRules.from_header(quote)
-    return Settings("", options, rules, quote["backend"], children=True)
+def _child_settings(settings: Settings) -> ChildSettings:
+    # Calls are numbered in each process: those that the options name are calls of the program.
+    options = replace(settings.options, whole_calls=None, window=None)
+    return ChildSettings(options, settings.rules, settings.backend)
 
 
 def _working_folder() -> str:

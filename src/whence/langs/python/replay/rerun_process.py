@@ -215,33 +215,17 @@ def order_again(conditions: Conditions, folder: Path) -> Order:
 
 
 def start_rerun(
-    conditions: Conditions, order: Order, descriptors: Sequence[int] = ()
+    conditions: Conditions,
+    order: Order,
+    descriptors: Sequence[int] = (),
+    stdout: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start a debuggee under the conditions of the recorded run."""
+    """Start a debuggee under the conditions of the recorded run. `descriptors` stay open in it."""
     with _recorded_input(conditions) as stdin:
         return start_debuggee(
             order, environment=conditions.variables(), cwd=conditions.cwd, stdin=stdin,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=descriptors,
+            stdout=stdout, stderr=subprocess.DEVNULL, pass_fds=descriptors,
         )  # fmt: skip
-
-
-def run_to_end(
-    conditions: Conditions,
-    command: Sequence[str],
-    time_limit: float,
-    on_tick: Callable[[], object],
-    stdout: int = subprocess.DEVNULL,
-) -> bool:
-    """Run a process under the recorded conditions; whether it ended by itself in time.
-
-    `on_tick` is called now and then meanwhile.
-    """
-    with _recorded_input(conditions) as stdin:
-        process = subprocess.Popen(
-            command, cwd=conditions.cwd, env=conditions.variables(), stdin=stdin, stdout=stdout,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-    return wait_for(process, time_limit, on_tick)
 
 
 @contextlib.contextmanager

@@ -11,12 +11,11 @@ Invariant: a run in which some call makes other calls than recorded is a `Shadow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any
 
+from whence.langs.python.debuggee.tag_report import WHOLE, TaggedCalls
 from whence.langs.python.oracles.program_versions import is_body
-from whence.langs.python.provenance.shadow_run import WHOLE
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.tree.column_tree import ColumnTree
@@ -47,12 +46,13 @@ def code_at(tree: ColumnTree, position: int) -> CodeEntry:
     return source.code(int(tree.details[position]))
 
 
-def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> CallAlignment:
+def align(tree: ColumnTree, top: int, calls: TaggedCalls) -> CallAlignment:
     """Match the calls below `top` (an id) to those that a shadow run reports."""
     callees: dict[int, list[int]] = {}
-    for index, call in enumerate(calls[1:], 1):
-        callees.setdefault(call["parent"], []).append(index)
-    tagged = {(call["name"], call["line"]) for call in calls}
+    for call in range(1, len(calls)):
+        callees.setdefault(calls.parent[call], []).append(call)
+    keys = [(function.name, function.line) for function in calls.functions]
+    tagged = frozenset(keys)
     ids = {0: top}
     pending = [0]
     while pending:
@@ -60,7 +60,7 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Cal
         recorded = _callees(tree, ids[caller], tagged)
         again: dict[Key, list[int]] = {}
         for callee in callees.get(caller, ()):
-            again.setdefault((calls[callee]["name"], calls[callee]["line"]), []).append(callee)
+            again.setdefault(keys[calls.function[callee]], []).append(callee)
         for key in again.keys() | recorded.keys():
             before, now = recorded.get(key, []), again.get(key, [])
             if len(before) != len(now):
@@ -68,9 +68,9 @@ def align(tree: ColumnTree, top: int, calls: Sequence[Mapping[str, Any]]) -> Cal
                     f"call {ids[caller]} called {key[0]} {_times(len(before))}, "
                     f"now {_times(len(now))}"
                 )
-            if len(now) > 1 and calls[now[0]]["is_stepped"]:
+            if len(now) > 1 and calls.function_of(now[0]).is_stepped:
                 # Generators may begin in another order than they were created.
-                created = [calls[callee]["made"] for callee in now]
+                created = [calls.made[callee] for callee in now]
                 if not all(created):
                     continue
                 now = [callee for _, callee in sorted(zip(created, now, strict=True))]

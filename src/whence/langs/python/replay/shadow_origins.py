@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from whence.langs.python.provenance.shadow_run import WHOLE
+from whence.langs.python.debuggee.tag_report import WHOLE, PartMaker
 from whence.langs.python.replay.shadow_alignment import code_at
 from whence.langs.python.replay.shadow_runs import ShadowRun, is_stepped
 from whence.model.call import PRINTED, YIELDED, Location, MarkedPart, OutcomeKind
@@ -47,11 +45,11 @@ class ShadowOrigins:
             why = "it was made in a generator or coroutine, and which one is not known"
             return FollowedPart(replace(maker, unknown=why), influence, slices)
         ids = run.aligned.ids
-        path = [ids[call] for call in reversed(run.report["chain"]) if call in ids]
+        path = [ids[call] for call in reversed(run.report.chain) if call in ids]
         chain = tuple(dict.fromkeys(call for call in path if call != node))
         callers = self._callers(maker.node) | self._callers(node)
         passed = frozenset(call for call in chain if call not in callers)
-        made_of = [self._maker(operand, run) for operand in run.report["origin"]["made_of"]]
+        made_of = [self._maker(operand, run) for operand in run.report.origin.made_of]
         origin = replace(
             maker, chain=chain, passed_through=passed,
             made_of=tuple(operand for operand in made_of if operand.node is not None),
@@ -66,18 +64,18 @@ class ShadowOrigins:
             outside = self._outside(run.top)
             slices = tuple(calls | outside for calls in slices)
         # A call that should have raised may matter as well, where that would have been caught.
-        caught = {ids[call] for call in run.report["catchable"] if call in ids}
-        complete = run.report["is_complete"] and self._is_value(node, part)
+        caught = {ids[call] for call in run.report.catchable if call in ids}
+        complete = run.report.is_complete and self._is_value(node, part)
         return Influence(slices[0], complete=complete, wider=(slices[1], slices[2] | caught))
 
-    def _maker(self, maker: Mapping[str, Any], run: ShadowRun) -> Origin:
-        node = run.aligned.ids.get(maker["call"])
+    def _maker(self, maker: PartMaker, run: ShadowRun) -> Origin:
+        node = run.aligned.ids.get(maker.call)
         if node == self.tree.id(0):
-            node = self._body_of_module(maker["file"])
+            node = self._body_of_module(maker.file)
         return Origin(
             node,
-            location=Location(maker["file"], maker["line"]),
-            expression=maker["expression"],
+            location=Location(maker.file, maker.line),
+            expression=maker.expression,
         )
 
     def _body_of_module(self, file: str) -> int | None:

@@ -115,7 +115,7 @@ class ShadowRunProvenance:
             with self._partial.settings.with_progress(f"following {part.mark} back") as progress:
                 run = self._runs.run(everything, node, part, progress)
             if run.is_older:
-                unknown = run.report["origin"].get("unknown", "") or FROM_OUTSIDE
+                unknown = run.report.origin.unknown or FROM_OUTSIDE
                 return FollowedPart(Origin(None, unknown=unknown), slices=run.slices())
             return self._origins.followed_part(node, part, run)
         except WhenceError:
@@ -154,7 +154,7 @@ class ShadowRunProvenance:
                 run = self._runs.run(shadowed, node, part, progress)
                 if not run.is_older:
                     return self._origins.followed_part(node, part, run)
-                unknown = run.report["origin"].get("unknown", "")
+                unknown = run.report.origin.unknown
                 shadowed, levels = self._caller(shadowed, levels), levels * 2
         except WhenceError as problem:
             origin = Origin(None, unknown=unknown or str(problem))

@@ -1,24 +1,20 @@
 """Makes one shadow run, and says which recorded calls its calls are.
 
-A shadow run happens in its own process (`provenance.shadow_run`). Invariant: a run whose calls are
-not those of the recording is not believed.
+A shadow run is a re-run whose task is to tag values (`debuggee/tagged_run.py`). Invariant: a run
+whose calls are not those of the recording is not believed.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import json
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from whence.langs.python.provenance.shadow_run import WHOLE, Request
-from whence.langs.python.record.repeatable import OWN
-from whence.langs.python.record.user_code import UserCodeRules
+from whence.langs.python.debuggee.order import PartStep, StepKind, TagTask, Task
+from whence.langs.python.debuggee.tag_report import WHOLE, PartMaker, TagAnswer, TagReport
 from whence.langs.python.replay.call_target import target_in_run, target_since
 from whence.langs.python.replay.partial_replay import PartialReplay
 from whence.langs.python.replay.rerun_process import (
@@ -28,8 +24,10 @@ from whence.langs.python.replay.rerun_process import (
     RerunOutcome,
     divergence_message,
     header_of,
+    order_again,
     report_in,
-    run_to_end,
+    start_rerun,
+    wait_for,
 )
 from whence.langs.python.replay.scratch_folder import ScratchFolder
 from whence.langs.python.replay.shadow_alignment import (
@@ -48,6 +46,7 @@ WHOLE_RUN = 30.0
 """Seconds that a shadow run of the whole program may take."""
 IMPLICIT = "some calls were only counted, not recorded"
 _CUT = "…"
+_ANSWER, _PROGRESS = "answer", "progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +55,25 @@ class ShadowRun:
 
     top: int
     """The recorded call below which all calls carried tags."""
-    report: Mapping[str, Any]
+    report: TagReport
     aligned: CallAlignment
 
     @property
-    def makers(self) -> Sequence[Mapping[str, Any]]:
+    def makers(self) -> tuple[PartMaker, ...]:
         """The expressions that may have made the part."""
-        makers: Sequence[Mapping[str, Any]] = self.report["origin"].get("makers", ())
-        return makers
+        return self.report.origin.makers
 
     @property
     def is_older(self) -> bool:
         """Whether the part was there before the shadowed call."""
-        return not self.makers or any("parameter" in maker for maker in self.makers)
+        return not self.makers or any(maker.parameter for maker in self.makers)
 
     def slices(self) -> tuple[frozenset[int], ...]:
         """The slices L1, L2 and L3 of the part."""
         ids, others = self.aligned.ids, self.aligned.others
-        reported = (self.report["slices"][width] for width in ("L1", "L2", "L3"))
-        return tuple(others.union(ids[call] for call in calls if call in ids) for calls in reported)
+        return tuple(
+            others.union(ids[call] for call in calls if call in ids) for calls in self.report.slices
+        )
 
 
 @dataclass(frozen=True)
@@ -96,24 +95,23 @@ class ShadowRuns:
             conditions = Conditions.of(self.recording, header_of(self.tree))
             of_run = self.tree.position(node) == 0
             root, steps = self._path(node, part)
-            request = Request(
-                words=conditions.command, wanted=target_in_run(self.tree, shadowed),
-                marked=target_since(self.tree, shadowed, shadowed if of_run else node),
-                root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
-                rules=UserCodeRules.from_header(conditions.options),
-                seed_by=str(conditions.repeatable.get("hash_seed_by", OWN)),
-                journal=str(conditions.journal.absolute()) if conditions.journal else "",
-            )  # fmt: skip
             position = self.tree.position(shadowed)
             count = int(self.tree.columns.end[position]) - position
-            report = self._report(conditions, request, lambda done: progress(done, count))
-            if "unknown" in report:
-                raise CannotReplay(str(report["unknown"]))
+            with ScratchFolder() as name:
+                folder = Path(name)
+                task = TagTask(
+                    shadowed=target_in_run(self.tree, shadowed),
+                    marked=target_since(self.tree, shadowed, shadowed if of_run else node),
+                    root=root, steps=tuple(map(_step, steps)), is_input=part.is_input,
+                    answer=str(folder / _ANSWER), progress=str(folder / _PROGRESS),
+                    printed=str(folder / PRINTED) if root == PRINTED else "",
+                )  # fmt: skip
+                report = self._report(conditions, folder, task, lambda done: progress(done, count))
             top = self._followed_below(shadowed)
-            aligned = align(self.tree, top, report["calls"])
+            aligned = align(self.tree, top, report.calls)
             if not of_run:
                 self._check_values(node, part, report)
-                if aligned.ids.get(report["marked"], node) != node:
+                if aligned.ids.get(report.marked, node) != node:
                     raise ShadowRunDiverged(f"call {node} is another one")
             return ShadowRun(top, report, aligned)
         except ShadowRunDiverged as how:
@@ -129,14 +127,15 @@ class ShadowRuns:
         whole = position == 1 and int(tree.columns.end[position]) == len(tree.columns)
         return shadowed if whole or not is_module_body(code_at(tree, position)) else tree.id(0)
 
-    def _check_values(self, node: int, part: MarkedPart, report: Mapping[str, Any]) -> None:
+    def _check_values(self, node: int, part: MarkedPart, report: TagReport) -> None:
         """Check that the inputs of the marked call, and the part itself, are the recorded ones."""
         call = self.tree.call(self.tree.position(node))
+        now_passed = dict(report.arguments)
         compared = [
-            (argument.name, argument.value, report["given"].get(argument.name))
+            (argument.name, argument.value, now_passed.get(argument.name))
             for argument in call.arguments
         ]
-        compared.append((str(part.mark), part.value, report["value"]))
+        compared.append((str(part.mark), part.value, report.value))
         for name, value, now in compared:
             before = show(value)
             is_known = value.kind is Kind.ATOM and now is not None and _CUT not in before + now
@@ -157,58 +156,54 @@ class ShadowRuns:
         return root, (*steps, *part.mark.steps)
 
     def _report(
-        self, conditions: Conditions, request: Request, progress: Callable[[int], None]
-    ) -> dict[str, Any]:
-        with ScratchFolder() as name:
-            folder = Path(name)
-            asked, answered, progress_file = (
-                folder / "request",
-                folder / "answer",
-                folder / "progress",
-            )
-            printed = folder / PRINTED
-            asked.write_text(request.text(), encoding="utf-8")
-            command = [
-                sys.executable, "-m", "whence.langs.python.provenance.shadow_run", str(asked),
-                str(answered), str(progress_file),
-            ]  # fmt: skip
-            whole = request.wanted.name == WHOLE
-            limit = min(self.time_limit, WHOLE_RUN) if whole else self.time_limit
+        self,
+        conditions: Conditions,
+        folder: Path,
+        task: TagTask,
+        progress: Callable[[int], None],
+    ) -> TagReport:
+        """Run the program with tags, and read the answer."""
+        whole = task.shadowed.name == WHOLE
+        limit = min(self.time_limit, WHOLE_RUN) if whole else self.time_limit
 
-            def show_progress() -> None:
-                with contextlib.suppress(OSError, ValueError):
-                    progress(int(progress_file.read_text(encoding="ascii")))
+        def show_progress() -> None:
+            with contextlib.suppress(OSError, ValueError):
+                progress(int(Path(task.progress).read_text(encoding="ascii")))
 
-            target = printed if request.root == PRINTED else Path(os.devnull)
-            with target.open("wb") as output:
-                if not run_to_end(
-                    conditions, command, limit, show_progress, stdout=output.fileno()
-                ):
-                    raise CannotReplay(f"following it takes longer than {limit:g} s")
-            why = RerunOutcome(report_in(folder)).problem
-            if why:
-                raise CannotReplay(f"the program could not be run again as it was: {why}")
-            if not answered.exists():
-                raise CannotReplay("the program was run with tags, and did not come to the call")
-            report = json.loads(answered.read_text(encoding="utf-8"))
-            assert isinstance(report, dict)
-            return report
+        order = replace(order_again(conditions, folder), task=Task(tags=task), stop_signals=())
+        with Path(task.printed or os.devnull).open("wb") as output:
+            process = start_rerun(conditions, order, stdout=output.fileno())
+            if not wait_for(process, limit, show_progress):
+                raise CannotReplay(f"following it takes longer than {limit:g} s")
+        why = RerunOutcome(report_in(folder)).problem
+        if why:
+            raise CannotReplay(f"the program could not be run again as it was: {why}")
+        try:
+            text = Path(task.answer).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise CannotReplay(
+                "the program was run with tags, and did not come to the call"
+            ) from None
+        answer = TagAnswer.from_text(text)
+        if answer.report is None:
+            raise CannotReplay(answer.unknown)
+        return answer.report
 
 
-def _step(text: str) -> tuple[str, Any]:
+def _step(text: str) -> PartStep:
     """A step of a mark, as the run takes it."""
     if text.startswith("."):
-        return "attribute", text[1:]
+        return PartStep(StepKind.ATTRIBUTE, text[1:])
     letters = TEXT_PART.fullmatch(text)
     if letters is not None:
-        return "text", (int(letters[1]), int(letters[2]))
+        return PartStep(StepKind.TEXT, letters=(int(letters[1]), int(letters[2])))
     try:
         key = ast.literal_eval(text[1:-1])
     except (ValueError, SyntaxError):
         key = text
     if type(key) not in {int, str}:
         raise CannotReplay(f"parts at {text} are not followed yet, only those at texts and numbers")
-    return "item", key
+    return PartStep(StepKind.ITEM, key)
 
 
 def is_exception(tree: ColumnTree, node: int, part: MarkedPart) -> bool:

@@ -13,9 +13,12 @@ from whence.langs.python.debuggee.order import (
     ClosingMessage,
     ExecutedLines,
     Order,
+    PartStep,
     Playback,
     StepDebugger,
+    StepKind,
     StopSignal,
+    TagTask,
     TargetCall,
     Task,
     TrialCall,
@@ -27,6 +30,13 @@ from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.user_code import UserCodeRules
 
 CALL = TargetCall("/a/b.py", 3, "f.<locals>.g", 2)
+STEPS = (
+    PartStep(StepKind.ITEM, -1),
+    PartStep(StepKind.ITEM, "1"),
+    PartStep(StepKind.ATTRIBUTE, "name"),
+    PartStep(StepKind.TEXT, letters=(2, 4)),
+)
+TAGS = TagTask(CALL, CALL, "result", STEPS, is_input=False, answer="answer", progress="progress")
 SMALL = Order(Target(TargetKind.SCRIPT, "program.py"), Settings("run.whence"))
 LARGE = Order(
     Target(TargetKind.MODULE, "shop", ("--", "-x", "caf\udce9", "")),
@@ -46,6 +56,7 @@ LARGE = Order(
         debugger=StepDebugger(CALL, 700, 701, True, "ipdb.set_trace"),
         trial=(TrialCall(5, CALL, "3"), TrialCall(9, CALL, "[4]")),
         freezing="frozen",
+        tags=TAGS,
     ),
     journal=True,
     playback=Playback("journal", "folder"),

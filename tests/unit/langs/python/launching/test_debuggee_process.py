@@ -14,6 +14,7 @@ import pytest
 from debuggee_runs import order_for, record_repeatably
 
 from whence.langs.python.launching.debuggee_process import start_debuggee
+from whence.langs.python.launching.own_python import interpreter_options
 
 LOOKS = """
 import json, os, sys
@@ -49,9 +50,8 @@ def seen(printed: str) -> dict[str, Any]:
 def test_a_program_sees_nothing_of_the_order(tmp_path: Path, program: Sequence[str]) -> None:
     (tmp_path / "program.py").write_text(LOOKS)
     environment = {**os.environ, "PYTHONHASHSEED": "3"}
-    options = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     plain = subprocess.run(
-        [sys.executable, *options, *program], cwd=tmp_path, env=environment,
+        [sys.executable, *interpreter_options(), *program], cwd=tmp_path, env=environment,
         capture_output=True, text=True, input="", check=True,
     )  # fmt: skip
     words = program if program[0].startswith("-") else ["--", *program]

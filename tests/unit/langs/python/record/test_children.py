@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from recorded import Node, as_node, environment
 
+from whence.langs.python.record.children import Announcement, ChildSettings
+from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_pages import TraceFile
 from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
@@ -252,3 +255,43 @@ def test_equal_calls_of_two_processes_do_not_count_as_one(tmp_path: Path, backen
     works = [at for at in range(len(tree.columns)) if tree.call(at).function.short() == "work"]
     first, second = (int(tree.columns.equation[at]) for at in works)
     assert first != second  # their tables differ, so that equal digests would prove nothing
+
+
+NEW_PYTHON = """
+import subprocess, sys
+subprocess.run([sys.executable, 'other.py'], check=True)
+"""
+
+
+def test_an_announcement_is_read_as_it_was_written() -> None:
+    options = RecordOptions(Detail.SHALLOW, max_calls=7, first_bound=WHOLE_BOUND)
+    rules = UserCodeRules(("a",), ("b*",), (), ("c",))
+    announcement = Announcement("/f.d", "run", "", "cpython", ChildSettings(options, rules, None))
+    assert Announcement.from_text(announcement.text()) == announcement
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "null", "[]", "{", "[" * 5000, '{"whence announcement": 0}',
+        '{"whence announcement": 1, "announcement": {}}',
+        '{"whence announcement": 1, "announcement": {"folder": 3}}',
+    ],
+)  # fmt: skip
+def test_a_child_that_cannot_read_the_announcement_runs_unrecorded(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "other.py").write_text("def work(x): return x * 2\nprint(work(21))\n")
+    source = f"import os\nos.environ['WHENCE_CHILDREN'] = {text!r}\n{NEW_PYTHON}"
+    assert run(tmp_path, source, "--children").stdout == "42\n"
+    assert processes(as_node(open_trace(tmp_path / "t.whence"))) == []
+
+
+def test_a_child_imports_nothing_of_the_program_for_whence(tmp_path: Path, backend: str) -> None:
+    (tmp_path / "modules").mkdir()
+    for name in ("json", "typing", "dataclasses", "enum"):
+        (tmp_path / "modules" / f"{name}.py").write_text("raise SystemExit('not for whence')\n")
+    (tmp_path / "other.py").write_text("def work(x): return x * 2\nprint(work(21))\n")
+    paths = f"os.environ['PYTHONPATH'] += os.pathsep + {str(tmp_path / 'modules')!r}"
+    root = recorded(tmp_path, f"import os\n{paths}\n{NEW_PYTHON}", backend)
+    assert [call.outcome for call in root.all("work")] == ["→ 42"]

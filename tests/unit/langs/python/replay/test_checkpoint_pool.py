@@ -19,7 +19,7 @@ from journal_programs import PROGRAMS, World
 
 from whence.cli.main import main
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.run_as_python import START
+from whence.langs.python.launching.own_python import START
 from whence.langs.python.record.journal.journal_choice import obstacle as no_journal
 from whence.langs.python.replay import checkpoint_pool
 from whence.langs.python.replay.program_reruns import ProgramReruns

@@ -32,6 +32,7 @@ from types import (
     GeneratorType,
 )
 
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind, launch
 from whence.langs.python.objects.object_description import ObjectDescriber
 from whence.langs.python.objects.object_digest import Digest, ObjectDigests
@@ -87,7 +88,9 @@ def prepare(request: ForkRequest) -> None:
             _swaps.append(CodeSwap(request.files))
 
 
-def run_to_call(request: ForkRequest, respond: Respond, rules: UserCodeRules) -> None:
+def run_to_call(
+    request: ForkRequest, respond: Respond, rules: UserCodeRules, interpreter: InterpreterStart
+) -> None:
     """Answer what both versions of the call leave behind, or why that cannot be known."""
     stdin = os.open(request.stdin or os.devnull, os.O_RDONLY)
     os.dup2(stdin, 0)
@@ -105,7 +108,7 @@ def run_to_call(request: ForkRequest, respond: Respond, rules: UserCodeRules) ->
     Sandbox.enter(respond_before)
     try:
         target = Target(TargetKind(request.kind), request.program, tuple(request.arguments))
-        launch(target, watch.monitor.start, lambda how, value: None)
+        launch(target, interpreter, watch.monitor.start, lambda how, value: None)
     except SystemExit:
         reason = watch.monitor.problem or "it diverged and did not reach this call"
         respond(CannotAnswer(f"when the program was run again, {reason}"))

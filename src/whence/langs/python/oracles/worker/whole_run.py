@@ -1,4 +1,4 @@
-"""Runs a whole program and records it: `python whole_run.py CONFIG`, a `RunConfig` as JSON."""
+"""Runs a whole program by one version and records it, as a `RunConfig` says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from importlib.machinery import PathFinder
 
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind, launch
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
@@ -32,9 +33,9 @@ class _VersionFinder:
         return None if path is not None else PathFinder.find_spec(name, self._paths)
 
 
-def main() -> None:
+def main(interpreter: InterpreterStart, message: str) -> None:
     """Run it; the process ends as it does."""
-    config = decode_as(RunConfig, sys.argv[1])
+    config = decode_as(RunConfig, message)
     os.chdir(config.cwd)
     if config.kind != TargetKind.SCRIPT.value:
         sys.meta_path.insert(0, _VersionFinder(config.paths))  # type: ignore[arg-type]
@@ -50,7 +51,4 @@ def main() -> None:
         if recording.is_here:
             recording.finish(how, value)
 
-    launch(target, recording.start, finished)
-
-
-main()
+    launch(target, interpreter, recording.start, finished)

@@ -16,6 +16,7 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.objects.raw_class import IMMUTABLE_TYPE, class_order, flags_of, own_names
 from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.frame_variables import (
     own_cells,
@@ -50,8 +51,6 @@ from whence.langs.python.provenance.runtime.template_strings import all_values
 from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
     class_attribute,
-    class_namespace,
-    mro_of,
 )
 from whence.langs.python.provenance.runtime.variable_tags import (
     delete_global,
@@ -74,9 +73,6 @@ from whence.langs.python.provenance.tags import (
 
 _NONE = object()
 _STORAGE_DESCRIPTORS = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
-_FLAGS = type.__dict__["__flags__"].__get__
-_IMMUTABLE = 1 << 8
-"""The flag of classes that get no further attributes: those of the interpreter."""
 _PLAIN = IdentitySet(list, tuple, dict, set, frozenset, deque)
 _METHODS = (MethodType, BuiltinFunctionType, MethodWrapperType)
 _ANNOTATED = (type, FunctionType)
@@ -153,17 +149,17 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
         return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
     # The object and the classes searched first could have had the attribute.
     lacking = [] if is_class else [missing_attribute(site, control, owner, name)]
-    for kind in mro_of(thing if is_class else type(thing)):
-        space = class_namespace(kind)
-        if name not in space:
-            if not _FLAGS(kind) & _IMMUTABLE:
+    for kind in class_order(thing if is_class else type(thing)):
+        names = own_names(kind)
+        if name not in names:
+            if not flags_of(kind) & IMMUTABLE_TYPE:
                 lacking.append(missing_attribute(site, control, (kind, None), name))
             continue
         class_shadow = RUN.shadows.get(id(kind))
         if class_shadow is not None and class_shadow.attribute_values.get(name, _NONE) is value:
             source = class_shadow.attributes[name]
-        elif space[name] is not value and not is_class:
-            return _described(site, control, owner, name, value, (space[name], lacking))
+        elif names[name] is not value and not is_class:
+            return _described(site, control, owner, name, value, (names[name], lacking))
         else:
             part = class_shadow.shape if class_shadow is not None else None
             source = Tag((PART, site, control, part, ("attribute", name)))

@@ -19,6 +19,7 @@ from types import (
 )
 from typing import Any, ClassVar
 
+from whence.langs.python.objects.raw_class import name_of
 from whence.langs.python.provenance.runtime.displays import StarredKeywords, star_shapes
 from whence.langs.python.provenance.runtime.function_definitions import (
     REWRITTEN_CODES,
@@ -43,7 +44,6 @@ from whence.langs.python.provenance.runtime.run_state import (
 from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 from whence.langs.python.provenance.runtime.tagged_operations import note_failure, shape_tag
 from whence.langs.python.provenance.runtime.text_pieces import kept_text_tag
-from whence.langs.python.provenance.runtime.type_inspection import name_of
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,

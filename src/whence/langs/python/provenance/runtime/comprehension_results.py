@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from whence.langs.python.objects.raw_class import name_of
 from whence.langs.python.provenance.runtime.displays import (
     make_dict,
     make_list,
@@ -24,7 +25,6 @@ from whence.langs.python.provenance.runtime.tagged_operations import (
     shape_tag,
     test_and_note,
 )
-from whence.langs.python.provenance.runtime.type_inspection import name_of
 from whence.langs.python.provenance.tags import (
     NEW,
     OP,

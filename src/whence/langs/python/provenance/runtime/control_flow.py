@@ -6,6 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import qualname_of
 from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
 from whence.langs.python.provenance.runtime.call_entry import note_current_error
 from whence.langs.python.provenance.runtime.call_sites import call_with_tags
@@ -20,7 +21,6 @@ from whence.langs.python.provenance.runtime.tagged_operations import tags_in_fra
 from whence.langs.python.provenance.runtime.type_inspection import (
     class_attribute,
     has_special_method,
-    qualname_of,
 )
 from whence.langs.python.provenance.tags import (
     BOUND,

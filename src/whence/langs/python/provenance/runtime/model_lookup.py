@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
-from whence.langs.python.provenance.runtime.type_inspection import class_namespace, mro_of
+from whence.langs.python.objects.raw_class import class_order, own_names
 from whence.langs.python.provenance.tags import Control, Pair
 
 Arguments = tuple[Pair, ...]
@@ -54,7 +54,7 @@ def model_for(function: object) -> Model | None:
     if receiver is None or issubclass(type(receiver), (ModuleType, type)):
         return None
     name = function.__name__
-    for kind in mro_of(type(receiver)):
-        if name in class_namespace(kind):
+    for kind in class_order(type(receiver)):
+        if name in own_names(kind):
             return METHODS.get((id(kind), name))
     return None

@@ -6,17 +6,15 @@ from collections import deque
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import class_order, module_of, own_names
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import (
     class_attribute,
-    class_namespace,
-    mro_of,
 )
 
 SEQUENCE_TYPES = (list, tuple, deque)
 SET_TYPES = (set, frozenset)
 SHARED_TYPES = (type, FunctionType, ModuleType, BuiltinFunctionType)
-_MODULE = type.__dict__["__module__"].__get__
 Slots = list[tuple[str, MemberDescriptorType]]
 
 
@@ -58,14 +56,14 @@ def stored_attributes(thing: object) -> dict[str, object]:
 
 
 def _slots_of(kind: type) -> Slots:
-    order = mro_of(kind)
+    order = class_order(kind)
     entry = RUN.slots.get(id(kind))
     if entry is None or entry[0] is not order:
         slots = [
             (name, member)
             for base in order
-            for name, member in class_namespace(base).items()
-            if type(member) is MemberDescriptorType and _MODULE(base) != "builtins"
+            for name, member in own_names(base).items()
+            if type(member) is MemberDescriptorType and module_of(base) != "builtins"
         ]
         entry = RUN.slots[id(kind)] = (order, slots)
     return entry[1]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, MethodType
 
+from whence.langs.python.objects.raw_class import class_order, own_names
 from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.object_contents import (
@@ -17,8 +18,6 @@ from whence.langs.python.provenance.runtime.object_contents import (
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
-    class_namespace,
-    mro_of,
 )
 from whence.langs.python.provenance.tags import SCALARS
 
@@ -45,7 +44,7 @@ def is_opaque(thing: object) -> bool:
 
 
 def _is_opaque_type(kind: type) -> bool:
-    order = mro_of(kind)
+    order = class_order(kind)
     if any(base in _READABLE_TYPES for base in order):
         return False
     return not all(is_program_class(base) for base in order[:-1])
@@ -53,7 +52,7 @@ def _is_opaque_type(kind: type) -> bool:
 
 def is_program_class(kind: type) -> bool:
     """Whether the program defines a class: then its instances hold only their attributes."""
-    module = sys.modules.get(class_namespace(kind).get("__module__", ""))
+    module = sys.modules.get(own_names(kind).get("__module__", ""))
     return module is not None and id(module.__dict__) in RUN.namespaces
 
 

@@ -10,15 +10,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from whence.langs.python.objects.raw_class import find_in_class
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 
-mro_of = type.__dict__["__mro__"].__get__
-"""The bases of a class, itself first, in the order in which they are looked through."""
-class_namespace = type.__dict__["__dict__"].__get__
-"""What a class itself defines."""
-name_of = type.__dict__["__name__"].__get__
-qualname_of = type.__dict__["__qualname__"].__get__
-_NONE = object()
 _SIZED = (list, dict, tuple, set, frozenset, deque)
 
 
@@ -44,11 +38,7 @@ SEQUENCES = IdentitySet(list, tuple)
 @with_native
 def class_attribute(kind: type, name: str, default: object = None) -> Any:
     """What a class or one of its bases defines under a name, unbound."""
-    for base in mro_of(kind):
-        attribute = class_namespace(base).get(name, _NONE)
-        if attribute is not _NONE:
-            return attribute
-    return default
+    return find_in_class(kind, name, default)
 
 
 def has_special_method(kind: type, name: str) -> bool:

@@ -9,6 +9,7 @@ from operator import length_hint
 from types import FunctionType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import name_of
 from whence.langs.python.provenance.runtime.displays import StarredArguments, make_list
 from whence.langs.python.provenance.runtime.iteration import (
     Steps,
@@ -23,7 +24,6 @@ from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
     class_attribute,
     is_iterable,
-    name_of,
 )
 from whence.langs.python.provenance.tags import EXC, OP, Control, MaybeTag, Pair, Tag
 

@@ -9,21 +9,22 @@ import sys
 
 
 def _join() -> None:
-    import json
-
-    try:
-        root = json.loads(os.environ["WHENCE_CHILDREN"])["whence"]
-    except (KeyError, ValueError, TypeError):
+    if "WHENCE_CHILDREN" not in os.environ:
         return
-    sys.path.insert(0, root)
+    path = sys.path
+    # The first entry of PYTHONPATH is this folder; further ones may be the program's.
+    sys.path = [os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))]
     try:
+        from whence.import_path import whence_path
+
+        sys.path = whence_path(path)
         from whence.langs.python.record import children
+
+        children.join()
     except ImportError:
         return
     finally:
-        if root in sys.path:
-            sys.path.remove(root)
-    children.join()
+        sys.path = path
 
 
 def _out_of_sight() -> None:

@@ -1,7 +1,6 @@
 """The worker: loads one version of a program, and forks a process for each request.
 
-Started by `oracles/worker_process.py` as `python WORKER_FOLDER CONFIG`, where CONFIG is a
-`WorkerConfig` as JSON.
+Started by `oracles/worker_process.py` with a `WorkerConfig` as JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +8,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+
+from whence.langs.python.debuggee.interpreter_start import InterpreterStart, program_places
 
 # All that requests need is loaded before a module of the program can take its place.
 from whence.langs.python.oracles.worker import (
@@ -42,9 +43,9 @@ from whence.langs.python.record.user_code import UserCodeRules
 fork, wait_for, leave = os.fork, os.waitpid, os._exit
 
 
-def main() -> None:
+def main(interpreter: InterpreterStart, message: str) -> None:
     """Load the program, then answer requests until the pipe is closed."""
-    config = decode_as(WorkerConfig, sys.argv[1])
+    config = decode_as(WorkerConfig, message)
     choose_backend(None)
     responses = os.fdopen(config.write, "w", encoding="utf-8", errors="surrogatepass")
     requests = os.fdopen(config.read, "r", encoding="utf-8", errors="surrogatepass")
@@ -58,8 +59,9 @@ def main() -> None:
     rules = UserCodeRules(*map(tuple, config.rules))
     sys.dont_write_bytecode = True
     sys.argv[:] = config.argv
-    sys.path[0] = config.folder
     os.chdir(config.cwd)
+    sys.path = [config.folder, *interpreter.path]
+    interpreter.give_way(program_places(sys.path))
     if config.guarded:
         Sandbox.enter(respond, allowed=("ctypes.",))  # which many libraries load
     problems = program_loader.load(config.kind, config.program, config.modules)
@@ -71,14 +73,16 @@ def main() -> None:
             forked_versions.prepare(request)
         process = fork()
         if process == 0:
-            _answer(request, respond, rules)
+            _answer(request, respond, rules, interpreter)
         respond(Started(process))
         wait_for(process, 0)
         respond(Ended())
     leave(0)
 
 
-def _answer(request: Message, respond: Respond, rules: UserCodeRules) -> None:
+def _answer(
+    request: Message, respond: Respond, rules: UserCodeRules, interpreter: InterpreterStart
+) -> None:
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -87,13 +91,10 @@ def _answer(request: Message, respond: Respond, rules: UserCodeRules) -> None:
         elif isinstance(request, CheckRequest):
             contract_checks.check_contracts(request, respond, rules)
         elif isinstance(request, ForkRequest):
-            forked_versions.run_to_call(request, respond, rules)
+            forked_versions.run_to_call(request, respond, rules, interpreter)
     except (CannotBuild, program_loader.CannotLoad) as problem:
         respond(CannotAnswer(str(problem)))
     except BaseException as problem:
         respond(CannotAnswer(f"{type(problem).__name__}: {problem}"[:500]))
     finally:
         leave(0)
-
-
-main()
