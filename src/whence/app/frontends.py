@@ -14,11 +14,11 @@ from whence.langs.python.frontend import PythonFrontend
 from whence.langs.python.recordings import latest
 from whence.model.replay_settings import Progress
 from whence.ports import Frontend, Opened
+from whence.redex_trail.art_file import read_art
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_tree import execution_tree
 from whence.report.source import Sources
-from whence.slicing.art_file import read_art
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_tree import execution_tree
-from whence.slicing.file_provenance import FileProvenance
+from whence.tree.file_provenance import FileProvenance
 from whence.tree.tree_file import open_tree, origins_of
 
 _START = 4096

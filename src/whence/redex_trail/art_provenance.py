@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from whence.model.call import RESULT, MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Tree
-from whence.slicing.art import parent
-from whence.slicing.art_slice import influencing
-from whence.slicing.art_tree import ArtTree, is_primitive
-from whence.slicing.art_value import application_text
+from whence.redex_trail.art import parent
+from whence.redex_trail.art_slice import influencing
+from whence.redex_trail.art_tree import ArtTree, is_primitive
+from whence.redex_trail.art_value import application_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,6 @@ class ArtProvenance:
         return self
 
     # --- the marked part in the graph ----------------------------------------------------------
-
-    def criterion(self, node: int, part: MarkedPart) -> tuple[str, str] | None:
-        """The papers' slicing criterion of a mark ([S] section 5).
-
-        `⟨mt, n⟩` for a part of the result of the redex `m`: what was there before is trusted. For
-        a part of an argument `⟨t, n⟩`: all that went before may have made it.
-        """
-        marked = self.find(node, part)
-        return None if isinstance(marked, str) else (marked.m, marked.node)
 
     def find(self, node: int, part: MarkedPart) -> MarkedNode | str:
         """The marked part in the graph, or why it cannot be found."""

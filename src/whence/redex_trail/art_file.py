@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import TreeFormatError
-from whence.slicing.art import Application, Art, Atom, Expression, Indirection, NotAnArt, parent
+from whence.redex_trail.art import Application, Art, Atom, Expression, Indirection, NotAnArt, parent
 
 SCHEMA = "art/1"
 _KINDS = 'a node has a "kind": "atom", "app" or "ind"'
