@@ -1,4 +1,4 @@
-"""Where a tree, a session, oracles and an interface meet.
+"""Joins a tree, a session, oracles and an interface.
 
 `SessionDriver` drives the pure session: it keeps the session log, expands implicit calls, asks the
 oracles before a person, and counts. It returns only what a person has to decide, or the end.
@@ -8,8 +8,8 @@ Interfaces call `send`; they do not know logs or oracles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,10 +25,12 @@ from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdi
 from whence.ports import (
     Acquitter,
     Following,
+    Note,
     Oracle,
     RegressionTestWriter,
     Reruns,
     Tree,
+    Waiting,
     Zooming,
 )
 from whence.report.findings import Findings
@@ -64,10 +66,9 @@ from whence.session.state import Facts, Options, State
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
-Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000
 UNREADABLE = "nobody: the call cannot be read"
-MOST_TOLD = 3
+_MOST_LISTED = 3
 NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
 SAID_BY_ORACLE = {
     Verdict.RIGHT: "is right",
@@ -86,20 +87,15 @@ class Counts:
     """How many answers each oracle gave."""
     characters: int = 0
 
-    @property
-    def oracle(self) -> int:
-        """How many answers all oracles gave."""
-        return self.oracles.total()
-
 
 class AnswerSink(Protocol):
-    """Takes note of what persons say, for sessions to come."""
+    """Stores a person's answers for later sessions."""
 
     def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
-        """The session goes on with answers that were taken note of when they were given."""
+        """A session resumes with these answers, which were stored when they were given."""
 
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
-        """These answers stand now: what is new among them is noted, what is gone is withdrawn."""
+        """These answers hold now: store the new ones, and withdraw those that are gone."""
 
 
 @dataclass
@@ -109,7 +105,7 @@ class SessionDriver:
     state: State
     oracles: Sequence[Oracle] = ()
     log: SessionLog[LogEntry] | InnerLog | None = None
-    notify: Notify = lambda text: None
+    notify: Note = lambda text: None
     counts: Counts = field(default_factory=Counts)
     entries: list[LogEntry] = field(default_factory=list)
     """All that happened since the session began, in this process or an earlier one."""
@@ -120,14 +116,12 @@ class SessionDriver:
     """Where the source of the program is."""
     answer_sink: AnswerSink | None = None
     marks_lines: bool = False
-    """Whether the lines that the call at fault ran are found out, and runs that change nothing are
-    made."""
+    """Whether to find the lines that the call at fault ran, by re-runs that are harmless."""
     may_run: bool = False
     """Whether a person allowed that the program is run again."""
     follows_unasked: bool = False
-    """Whether it is run again for a marked part although no person can be asked."""
-    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Tells a person what takes long while it does."""
+    """Whether the program runs again for a marked part although no person can be asked."""
+    waiting: Waiting = nullcontext
     recording_notes: tuple[str, ...] = ()
     """What the recorder noted about the run."""
     tests: RegressionTestWriter | None = None
@@ -136,7 +130,7 @@ class SessionDriver:
     """The session inside the call at fault, if one was held."""
 
     def __post_init__(self) -> None:
-        """The tree may grow; a log is about the tree that the session began with."""
+        """Keep the first tree: the log is about it, even if the tree is expanded."""
         self._first_tree = self.state.tree
         if isinstance(self.reruns, Following):
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
@@ -148,14 +142,14 @@ class SessionDriver:
         A setting that changes nothing is skipped.
         """
         self._replay()
-        goes_on = bool(self.entries)
+        resumes = bool(self.entries)
         for setting in settings:
             if not self._holds(setting):
                 self._step(setting)
-        if self.entries and not goes_on:
+        if self.entries and not resumes:
             self._step(Begun())
         outcome, is_allowed = react(self.state), True
-        while goes_on and isinstance(outcome, Trace):
+        while resumes and isinstance(outcome, Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
             outcome = self._step(MarkTraced(outcome.answer))
         if not is_allowed:
@@ -202,7 +196,7 @@ class SessionDriver:
         )
 
     def findings(self, diagnosis: Diagnosis) -> Findings:
-        """What running things again tells of a diagnosis, as far as that may be done."""
+        """What re-runs find out about a diagnosis, as far as they are allowed."""
         harmless = self.marks_lines and self.reruns is not None and self.reruns.is_harmless
         return self._inquiry.findings(
             self.state, diagnosis, lines=self.marks_lines, may_run=self.may_run or harmless
@@ -236,11 +230,11 @@ class SessionDriver:
         return inner, inner.start()
 
     def _may_run_unasked(self, reruns: Reruns) -> bool:
-        """Whether what a person wishes for is run without asking back."""
+        """Whether a re-run that a person's command needs is made without asking again."""
         return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
 
     def _trace(self, answer: Answer) -> bool:
-        """Find out where a marked part came from, or give it up; whether that was allowed."""
+        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
         reruns = self.reruns
         assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
         assert answer.mark is not None, "only a mark is traced"
@@ -252,11 +246,11 @@ class SessionDriver:
             return True  # nothing to follow; the report says that the call cannot be read
         if not reruns.needs_run(answer.node, part):
             return True
-        # Nobody wishes a re-run for what a symptom leads to or an oracle marked.
-        wished = answer.by == PERSON
-        if not (self.may_run or (wished and self._may_run_unasked(reruns))):
+        # Nobody asked for a re-run if a symptom or an oracle made the mark.
+        by_person = answer.by == PERSON
+        if not (self.may_run or (by_person and self._may_run_unasked(reruns))):
             reruns.give_up(answer.node, part, NOT_ALLOWED)
-            return not wished
+            return not by_person
         try:
             reruns.follow(answer.node, part)
         except KeyboardInterrupt:
@@ -304,15 +298,15 @@ class SessionDriver:
                 return False
 
     def _settled(self, outcome: Outcome) -> Outcome:
-        """Do all that needs no person, and say who answered what."""
-        said: list[Answer] = []
+        """Do all that needs no person, and say which oracle answered what."""
+        answers: list[Answer] = []
         try:
-            return self._without_person(outcome, said)
+            return self._without_person(outcome, answers)
         finally:
-            for line in _told(self.state, said):
+            for line in _answer_lines(self.state, answers):
                 self.notify(line)
 
-    def _without_person(self, outcome: Outcome, said: list[Answer]) -> Outcome:
+    def _without_person(self, outcome: Outcome, answers: list[Answer]) -> Outcome:
         while True:
             if isinstance(outcome, Expand):
                 event = self._expansion(outcome)
@@ -332,7 +326,7 @@ class SessionDriver:
                     only = only_suspect(self.state, self._acquitted)
                     return outcome if only is None else Found(only)
                 self.counts.oracles[answer.by] += 1
-                said.append(answer)
+                answers.append(answer)
                 outcome = self._step(Answered((answer,)))
             elif isinstance(outcome, Found):
                 return Found(narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted))
@@ -393,7 +387,7 @@ class SessionDriver:
             return NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:
-        """Take in what the log holds, but for what is about calls that are gone by now."""
+        """Apply the entries of the log, except those about calls that no longer exist."""
         lost = 0
         for entry in list(self.log.entries) if self.log else []:
             if isinstance(entry, InsideCall):
@@ -423,17 +417,17 @@ class SessionDriver:
             self.notify(str(problem))
 
 
-def _told(state: State, said: Sequence[Answer]) -> list[str]:
-    """Who answered what, or how many each answered where there are more than a few."""
-    if len(said) > MOST_TOLD:
-        counts = Counter(answer.by for answer in said)
+def _answer_lines(state: State, answers: Sequence[Answer]) -> list[str]:
+    """Which oracle answered what, or how many answers each gave if there are many."""
+    if len(answers) > _MOST_LISTED:
+        counts = Counter(answer.by for answer in answers)
         return [f"Answered by {name}: {count} questions." for name, count in counts.items()]
     lines = []
-    for answer in said:
+    for answer in answers:
         call, _ = readable_call(state.tree, state.tree.position(answer.node))
         reason = f": {answer.reason}" if answer.reason else ""
         verdict = SAID_BY_ORACLE[answer.verdict]
-        # A sentence of its own does not go on with "is wrong".
+        # A whole sentence cannot be followed by "is wrong".
         is_sentence = call.text and call.outcome.kind is not OutcomeKind.RETURNED
         equation = f"{call.equation(BRIEF)}{': it' if is_sentence else ''}"
         lines.append(f"{equation} {verdict}, says {answer.by}{reason}.")

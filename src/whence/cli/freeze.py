@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.app.frontends import given_or_last
+from whence.app.frontends import named_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.frozen_calls import FrozenCalls, outermost
 from whence.langs.python.replay.rerun_process import header_of, journal_beside
@@ -50,7 +50,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Try to freeze the calls, and print which can be frozen."""
-    path = given_or_last(options.recording)
+    path = named_or_last(options.recording)
     tree = open_trace(path)
     if journal_beside(path, header_of(tree)) is None:
         raise UsageError(f"{path}: was recorded without a journal; record it with --journal")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.app.frontends import given_or_last, open_any
+from whence.app.frontends import named_or_last, open_any
 from whence.app.progress import ProgressDisplay
 from whence.cli.convert import header_of
 from whence.cli.session_options import add_budget
@@ -55,7 +55,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Expand one call, and show what came to light."""
-    path = given_or_last(options.recording)
+    path = named_or_last(options.recording)
     opened = open_any(path)
     tree = opened.tree
     position = _heaviest(tree) if options.call is None else tree.position(options.call)

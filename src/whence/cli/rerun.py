@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from pathlib import Path
 
-from whence.app.frontends import given_or_last
+from whence.app.frontends import named_or_last
 from whence.errors import UsageError
 from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside
@@ -44,7 +44,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Run it again and compare."""
-    path = given_or_last(options.recording)
+    path = named_or_last(options.recording)
     tree = open_trace(path)
     if journal_beside(path, header_of(tree)) is None and not options.live:
         raise UsageError(

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from whence.app import diagnosing
-from whence.app.first_answers import FirstAnswers
+from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
 from whence.cli import record, session_options, symptom_option
 from whence.errors import WhenceError
@@ -100,9 +100,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     opened = open_any(recording)
     if options.answers is None:
         _take_terminal()
-    first = FirstAnswers(opened, options.wrong, asks=True)
     return diagnosing.diagnose(
-        session_options.read(options), opened, recording, first,
+        session_options.read(options), opened, recording,
+        lambda screen: first_answers(opened, options.wrong, screen, asks=True),
         symptom_is_named=options.wrong is not None,
     )  # fmt: skip
 

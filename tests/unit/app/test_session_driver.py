@@ -77,7 +77,7 @@ def test_oracles_answer_in_their_order_before_the_person() -> None:
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 2
     assert [answer.by for answer in debugging.state.facts.answers] == ["first", "second"]
-    assert (debugging.counts.oracle, debugging.counts.person) == (2, 0)
+    assert (debugging.counts.oracles.total(), debugging.counts.person) == (2, 0)
 
 
 def test_undo_takes_back_a_persons_step_and_the_oracles_after_it() -> None:

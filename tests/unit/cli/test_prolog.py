@@ -119,7 +119,7 @@ def test_a_session_is_kept_and_gone_on_with(file: Path, tmp_path: Path) -> None:
     assert whence(*words, typed="y\n").returncode == 1
     again = whence(*words, typed="n\n")
     assert again.returncode == 0
-    assert "Going on with the session" in again.stdout
+    assert "Resuming the session" in again.stdout
     assert "double" not in again.stdout.split("Question")[1]
 
 

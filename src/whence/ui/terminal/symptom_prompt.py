@@ -42,7 +42,7 @@ def ask(
     ending: str,
     lines: Sequence[str],
     default: Symptom | None,
-    accept: Callable[[Symptom], None],
+    accept: Callable[[Symptom], object],
 ) -> Symptom | None:
     """The symptom, or None if nothing is wrong. `accept` raises `UsageError` for what is not there.
 

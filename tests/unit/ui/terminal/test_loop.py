@@ -14,9 +14,8 @@ from whence.search.space import Switches
 from whence.session.events import Found
 from whence.session.state import State
 from whence.tree.column_tree import Node, tree_of
-from whence.ui.terminal import converse
 from whence.ui.terminal.info_command import callers
-from whence.ui.terminal.loop import LEFT, RAN_OUT
+from whence.ui.terminal.loop import LEFT, RAN_OUT, converse
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES
 

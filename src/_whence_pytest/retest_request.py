@@ -1,15 +1,15 @@
-"""The order to run one failed test again and record it, and the reply to it.
+"""The request to run one failed test again and record it, and the reply to it.
 
-`failures` writes the order and reads the reply, `recorded_test` does the opposite, in a fresh
-process. Both are files of JSON.
+`failures` writes the request and reads the reply; `recorded_test`, in a fresh process, does the
+opposite. Both are JSON files.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
@@ -38,7 +38,7 @@ class FailurePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class RetestOrder:
+class RetestRequest:
     """One test, how pytest was called when it failed, and where its recording goes."""
 
     test: str
@@ -54,15 +54,6 @@ class RetestOrder:
     with_teardown: bool = False
     """Whether the test failed in its teardown."""
 
-    def write(self, path: Path) -> None:
-        """For `read`."""
-        path.write_text(json.dumps(to_data(self)), encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> RetestOrder:
-        """The order in a file."""
-        return reader(cls)(json.loads(path.read_text(encoding="utf-8")), "order")
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -74,35 +65,29 @@ class Reply:
     """Whether the recording is too large to hold all calls."""
     problem: str = ""
 
-    def write(self, path: Path) -> None:
-        """For `read`."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
-    @classmethod
-    def read(cls, path: Path) -> Reply:
-        """The reply in a file."""
-        fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        failed = fields.pop("failed")
-        return cls(None if failed is None else FailurePlace(**failed), **fields)
+_Message = TypeVar("_Message", RetestRequest, Reply)
+
+
+def write(message: RetestRequest | Reply, path: Path) -> None:
+    """Write a message to a file, for `read`."""
+    path.write_text(json.dumps(to_data(message)), encoding="utf-8")
+
+
+def read(kind: type[_Message], path: Path) -> _Message:
+    """The message in a file."""
+    return reader(kind)(json.loads(path.read_text(encoding="utf-8")), path.name)
 
 
 def place_of(report: pytest.TestReport) -> FailurePlace | None:
-    """Where a test failed; None if its report does not tell (no exception made it fail)."""
+    """Where a test failed; None if no exception made it fail."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
-        return _place_in_doctest(report)
-    error, colon, _ = crash.message.partition(":")
-    named = colon and error.replace(".", "").isidentifier()
-    if not named:
-        # A name alone is an exception without a text.
-        error = crash.message if crash.message.replace(".", "").isidentifier() else ""
+        # An example in a docstring.
+        for place, _ in getattr(report.longrepr, "reprlocation_lines", ()):
+            line, message = place.lineno or 0, str(place.message)
+            return FailurePlace(report.when or "", str(place.path), line, message)
+        return None
+    error = crash.message.partition(":")[0]
+    error = error if error.replace(".", "").isidentifier() else ""
     return FailurePlace(report.when or "", str(crash.path), crash.lineno, error)
-
-
-def _place_in_doctest(report: pytest.TestReport) -> FailurePlace | None:
-    """Where an example of a docstring failed, as pytest's own report of it tells."""
-    for place, _ in getattr(report.longrepr, "reprlocation_lines", ()):
-        return FailurePlace(
-            report.when or "", str(place.path), place.lineno or 0, str(place.message)
-        )
-    return None
