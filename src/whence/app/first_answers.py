@@ -1,4 +1,4 @@
-"""Finds out what is wrong about a recorded run: from the command line, a file, or a person."""
+"""Finds the symptom of a recorded run: on the command line, in a file, or by asking a person."""
 
 from __future__ import annotations
 

@@ -54,12 +54,12 @@ def gather(
 
 def turned_off(request: SessionRequest, oracles: Sequence[Oracle]) -> list[Event]:
     """The oracles that are not to be asked, as events of the session."""
-    known = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles), *request.oracle]))
+    names = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles), *request.oracle]))
     events: list[Event] = []
     for text in request.no_oracle:
-        name = text if text in known else text.lower().replace("-", " ").replace("_", " ")
-        if name not in known:
-            raise UsageError(f"there is no oracle {text}; there is {', '.join(known)}")
+        name = text if text in names else text.lower().replace("-", " ").replace("_", " ")
+        if name not in names:
+            raise UsageError(f"there is no oracle {text}; there is {', '.join(names)}")
         events.append(OracleTurned(name, on=False))
     return events
 

@@ -37,29 +37,9 @@ from whence.report.findings import Findings
 from whence.report.inquiry import STOPPED, Inquiry
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
-from whence.session import log_entries
+from whence.session import events, log_entries
 from whence.session.engine import apply, expansion, step
-from whence.session.events import (
-    Answered,
-    Ask,
-    Begun,
-    Event,
-    Exhausted,
-    Expand,
-    Expanded,
-    Found,
-    MarkTraced,
-    NotExpandable,
-    OracleTurned,
-    Outcome,
-    Redone,
-    Started,
-    StrategyChosen,
-    SwitchTurned,
-    Trace,
-    TrustGiven,
-    Undone,
-)
+from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import left_to_blame, narrow_diagnosis, only_suspect, react
 from whence.session.state import Facts, Options, State
@@ -147,11 +127,11 @@ class SessionDriver:
             if not self._holds(setting):
                 self._step(setting)
         if self.entries and not resumes:
-            self._step(Begun())
+            self._step(events.Begun())
         outcome, is_allowed = react(self.state), True
-        while resumes and isinstance(outcome, Trace):
+        while resumes and isinstance(outcome, events.Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
-            outcome = self._step(MarkTraced(outcome.answer))
+            outcome = self._step(events.MarkTraced(outcome.answer))
         if not is_allowed:
             self.notify(f"The origin of what you marked is not known now: {NOT_ALLOWED}.")
         if self.answer_sink is not None:
@@ -160,15 +140,15 @@ class SessionDriver:
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
-        if isinstance(event, Undone | Redone):
-            steps = self._steps_back() if isinstance(event, Undone) else self._steps_forth()
+        if isinstance(event, events.Undone | events.Redone):
+            steps = self._steps_back() if isinstance(event, events.Undone) else self._steps_forth()
             for _ in range(steps):
                 self.state = apply(self.state, event)
                 self._keep(event)
             self._remember()
             return self._settled(react(self.state))
         outcome = self._step(event)
-        if isinstance(event, Answered):
+        if isinstance(event, events.Answered):
             self.counts.person += len(event.answers)
         self._remember()
         return self._settled(outcome)
@@ -186,7 +166,7 @@ class SessionDriver:
 
     def diagnosis(self, outcome: Outcome, left: str = "") -> Diagnosis:
         """How the session ended; one that did not end is undetermined for the reason given."""
-        if isinstance(outcome, Found | Exhausted):
+        if isinstance(outcome, events.Found | events.Exhausted):
             return outcome.diagnosis
         reason = left or "the session was left before its end"
         return Diagnosis(
@@ -216,7 +196,7 @@ class SessionDriver:
         with self.waiting("running it again"):
             tree, provenance = self.reruns.zoom(node)
         state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
-        for event in (*said_before(self.state, tree), Begun()):
+        for event in (*said_before(self.state, tree), events.Begun()):
             state = apply(state, event)
         path = None if self.log is None else self.log.path
         log = InnerLog(self.entries, self._keep, node, tree, path)
@@ -259,7 +239,7 @@ class SessionDriver:
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
-        if not isinstance(event, Started | Expanded | MarkTraced):
+        if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
             self._keep(event)
         return outcome
 
@@ -286,13 +266,13 @@ class SessionDriver:
     def _holds(self, setting: Event) -> bool:
         facts = self.state.facts
         match setting:
-            case TrustGiven(trust):
+            case events.TrustGiven(trust):
                 return trust in facts.trusts
-            case StrategyChosen(name):
+            case events.StrategyChosen(name):
                 return find_strategy(name).name == facts.strategy
-            case SwitchTurned(name, on):
+            case events.SwitchTurned(name, on):
                 return getattr(facts.switches, name) is on
-            case OracleTurned(name, on):
+            case events.OracleTurned(name, on):
                 return on is (name not in facts.silenced)
             case _:
                 return False
@@ -308,28 +288,30 @@ class SessionDriver:
 
     def _without_person(self, outcome: Outcome, answers: list[Answer]) -> Outcome:
         while True:
-            if isinstance(outcome, Expand):
+            if isinstance(outcome, events.Expand):
                 event = self._expansion(outcome)
-                if isinstance(event, Expanded):
+                if isinstance(event, events.Expanded):
                     self._keep(outcome)
                 outcome = self._step(event)
-            elif isinstance(outcome, Trace):
+            elif isinstance(outcome, events.Trace):
                 self._trace(outcome.answer)
-                outcome = self._step(MarkTraced(outcome.answer))
-            elif isinstance(outcome, Ask) and outcome.question.problem:
+                outcome = self._step(events.MarkTraced(outcome.answer))
+            elif isinstance(outcome, events.Ask) and outcome.question.problem:
                 self.notify(f"Skipped: {outcome.question.problem}.")
                 unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)
-                outcome = self._step(Answered((unknown,)))
-            elif isinstance(outcome, Ask):
+                outcome = self._step(events.Answered((unknown,)))
+            elif isinstance(outcome, events.Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
                     only = only_suspect(self.state, self._acquitted)
-                    return outcome if only is None else Found(only)
+                    return outcome if only is None else events.Found(only)
                 self.counts.oracles[answer.by] += 1
                 answers.append(answer)
-                outcome = self._step(Answered((answer,)))
-            elif isinstance(outcome, Found):
-                return Found(narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted))
+                outcome = self._step(events.Answered((answer,)))
+            elif isinstance(outcome, events.Found):
+                return events.Found(
+                    narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted)
+                )
             else:
                 return outcome
 
@@ -378,13 +360,13 @@ class SessionDriver:
             self.answer_sink = None
             self.notify(str(problem))
 
-    def _expansion(self, request: Expand) -> Event:
+    def _expansion(self, request: events.Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
             with self.waiting("running it again"):
                 return expansion(self.state, request)
         except UsageError as problem:
-            return NotExpandable(request.node, str(problem))
+            return events.NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:
         """Apply the entries of the log, except those about calls that no longer exist."""
@@ -393,12 +375,14 @@ class SessionDriver:
             if isinstance(entry, InsideCall):
                 self.entries.append(entry)
                 continue
-            event = self._expansion(entry) if isinstance(entry, Expand) else entry
+            event = self._expansion(entry) if isinstance(entry, events.Expand) else entry
             try:
                 self.state = apply(self.state, event)
             except WhenceError:
                 lost += 1
-                if not isinstance(event, Undone | Redone | Expanded | NotExpandable):
+                if not isinstance(
+                    event, events.Undone | events.Redone | events.Expanded | events.NotExpandable
+                ):
                     # An undo that follows it takes back nothing, and not what came before it.
                     self.state = self.state.with_facts(self.state.facts)
             else:
@@ -450,8 +434,8 @@ def said_before(state: State, tree: Tree) -> list[Event]:
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
     facts = state.facts
-    trusts = [TrustGiven(trust) for trust in facts.trusts]
-    return [StrategyChosen(facts.strategy), *trusts, Answered(tuple(answers))]
+    trusts = [events.TrustGiven(trust) for trust in facts.trusts]
+    return [events.StrategyChosen(facts.strategy), *trusts, events.Answered(tuple(answers))]
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

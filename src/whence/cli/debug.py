@@ -8,7 +8,7 @@ from pathlib import Path
 from whence.app import diagnosing
 from whence.app.first_answers import first_answers
 from whence.app.frontends import named_or_last, open_any
-from whence.cli import session_options, symptom_option
+from whence.cli import session_options
 
 
 def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,7 +25,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "file", type=Path, metavar="FILE", nargs="?",
         help="the tree (default: the last recording)",
     )  # fmt: skip
-    symptom_option.add_option(command)
+    session_options.add_symptom(command)
     session_options.add_options(command)
     command.set_defaults(run=run)
 

@@ -51,7 +51,7 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     usable = [candidate for candidate in every if candidate.can_be_used]
     for candidate in every:
         if candidate.can_be_used:
-            taken = ", taken unless you say otherwise" if candidate is usable[0] else ""
+            taken = ", the default" if candidate is usable[0] else ""
             yield f"  {candidate.name:<8} yes ({candidate.what}){taken}"
         else:
             yield f"  {candidate.name:<8} no: {candidate.obstacle}"

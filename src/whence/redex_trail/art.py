@@ -256,7 +256,9 @@ def _check_names(art: Art) -> None:
             raise NotAnArt(node, f"it does not lie below the start node {art.start!r}")
         if node[:-1] not in art.nodes:
             raise NotAnArt(
-                node, f"there is no node {_brief(node[:-1])}", "every prefix of a name is a node"
+                node,
+                f"there is no node {quoted(node[:-1])}",
+                "every prefix of a name is a node",
             )
 
 
@@ -270,12 +272,12 @@ def _check_references(art: Art, node: str, expression: Expression) -> None:
             raise NotAnArt(node, "it is an indirection, and yet it has a reduct")
     for other in sides:
         if other not in art.nodes:
-            raise NotAnArt(node, f"it refers to node {_brief(other)}, which is not there")
+            raise NotAnArt(node, f"it refers to node {quoted(other)}, which is not there")
     for letter, side in (("l", "left"), ("r", "right")):
         below = node + letter
         if below in art.nodes and getattr(expression, side, None) != below:
             raise NotAnArt(
-                below, f"node {_brief(node)} is not an application with this on its {side}"
+                below, f"node {quoted(node)} is not an application with this on its {side}"
             )
 
 
@@ -290,5 +292,7 @@ def _check_arguments(art: Art) -> None:
                 raise NotAnArt(node, f"something is applied to more than {MAX_ARGUMENTS} arguments")
 
 
-def _brief(node: str) -> str:
-    return repr(node if len(node) <= 60 else node[:50] + "…")
+def quoted(node: object) -> str:
+    """The name of a node, or what stands in its place, for a message."""
+    text = str(node)
+    return repr(text if len(text) <= 60 else text[:50] + "…")

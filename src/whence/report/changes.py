@@ -1,8 +1,8 @@
-"""What is different between two values: only the parts that changed, each with its address.
+"""The differences between two values: only the parts that changed, each with its path.
 
-Identities do not count: they number the objects of one moment, and a change is about contents. A
-list into which something was put, or from which something was taken, differs in that and not in
-all that stands behind it; a set differs in its members.
+Identities do not count: they number the objects of one moment, and a change is about contents. An
+item that was inserted into a list or removed from it is one change: the items after it do not
+count as changed. A set differs in its members.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOST = "<not known: the name was bound anew"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A part before and after; absent where there was none.
+    """A part before and after; None where there was none.
 
     `within`: a list where the part was put in or taken out between others, or a set (then `steps`
     lead to the set, whose members have no address).

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
@@ -126,7 +126,9 @@ class SessionLog(Generic[Entry]):
         """Read the entries and return how many bytes of the file are complete lines."""
         complete = 0
         self._file.seek(0)
-        for number, line in enumerate(_complete_lines(self._file), 1):
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                break
             try:
                 record = json.loads(line)
                 if number == 1:
@@ -159,12 +161,6 @@ class SessionLog(Generic[Entry]):
 
     def _no_session(self) -> WhenceError:
         return WhenceError(f"{self.path} is not a whence session; name another file with --session")
-
-
-def _complete_lines(file: BinaryIO) -> Iterator[bytes]:
-    for line in file:
-        if line.endswith(b"\n"):
-            yield line
 
 
 def default_path(tree_path: Path, about: str = "") -> Path:

@@ -455,7 +455,7 @@ def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
     debugging = SessionDriver(top_down(), reruns=reruns, may_run=True)
     debugging.start()
     outcome = debugging.send(MARKED)
-    assert reruns.given_up == {0: "that was stopped"}
+    assert reruns.given_up == {0: "it was stopped"}
     assert debugging.state.facts.answers == MARKED.answers
     assert isinstance(outcome, Ask)
 

@@ -128,7 +128,7 @@ def test_the_text_shows_the_line_of_source_and_the_calls(
     out = capsys.readouterr().out
     assert "was made in call" in out
     assert "    8      return int(word) + 1" in out
-    assert "L1: calls that had a say in it" in out
+    assert "L1: calls that influenced it" in out
 
 
 def test_what_a_value_was_made_of_is_told_one_step_further(
