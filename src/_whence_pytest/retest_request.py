@@ -57,7 +57,7 @@ class RetestRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of the test. Without `failed` it passed, or `problem` says why it did not run."""
+    """The result. Without `failed` the test passed, or `problem` says why it did not run."""
 
     failed: FailurePlace | None = None
     calls: int = 0

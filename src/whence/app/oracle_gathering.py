@@ -27,7 +27,7 @@ from whence.store.answer_writer import AnswerWriter
 
 TESTS = "tests"
 NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference", DEFINITIONS)
-"""The oracles that go by a name of their own, in their order."""
+"""The oracles that have a fixed name, in their order."""
 
 
 def language_oracles(opened: Opened, request: SessionRequest) -> OracleSet:

@@ -103,4 +103,4 @@ def _trouble(folder: str) -> str:
     place = folder
     while not os.path.isdir(place) and os.path.dirname(place) != place:
         place = os.path.dirname(place)
-    return "" if os.access(place, os.W_OK) else " (which cannot be written: they are made anew)"
+    return "" if os.access(place, os.W_OK) else " (not writable: they are rebuilt each time)"

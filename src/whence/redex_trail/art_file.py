@@ -111,22 +111,18 @@ class _ArtReader:
     def expression(self, item: dict[str, Any], name: str) -> Expression:
         kind = item.get("kind")
         if kind == "atom":
-            return Atom(self.symbol(item, name))
+            value = item.get("value")
+            if isinstance(value, bool | int | float):
+                return Atom(str(value))
+            if not isinstance(value, str) or not value.strip():
+                cure = "an atom's value is a text or a number"
+                raise self.wrong(f'node {quoted(name)} has no "value"', cure)
+            return Atom(value)
         if kind == "app":
             return Application(self.reference(item, "left"), self.reference(item, "right"))
         if kind == "ind":
             return Indirection(self.reference(item, "to"))
         raise self.wrong(f"node {quoted(name)} has no kind that is known", _KINDS)
-
-    def symbol(self, item: dict[str, Any], name: str) -> str:
-        value = item.get("value")
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, bool | int | float):
-            return str(value)
-        raise self.wrong(
-            f'node {quoted(name)} has no "value"', "an atom's value is a text or a number"
-        )
 
     def reference(self, item: dict[str, Any], key: str) -> str:
         return self.text(item.get(key), f'"{key}" of node {quoted(item["node"])}')

@@ -46,7 +46,10 @@ class ArtProvenance:
         if isinstance(marked, str):
             return Origin(None, unknown=marked)
         maker = parent(marked.node)
-        origin = self._nearest_program_call(maker)
+        redex = maker
+        while redex is not None and is_primitive(self.art_tree.art, redex):
+            redex = parent(redex)
+        origin = self.art_tree.nearest_call(redex)
         if origin is None:
             return Origin(None, unknown=f"{part.mark} stands in the start term, no call made it")
         chain = tuple(self._way(origin, node))[:-1]
@@ -100,11 +103,6 @@ class ArtProvenance:
         return MarkedNode(m, (*met, *art.evaluation(current)), art.evaluated(current))
 
     # --- origins -------------------------------------------------------------------------------
-
-    def _nearest_program_call(self, node: str | None) -> int | None:
-        while node is not None and is_primitive(self.art_tree.art, node):
-            node = parent(node)
-        return self.art_tree.nearest_call(node)
 
     def _way(self, first: int, last: int) -> Iterator[int]:
         """The calls on the path through the tree from one to the other, both included."""

@@ -44,7 +44,7 @@ class Change:
                 return f"removed {before} from {name}"
             return f"removed {name}, which was {before}"
         if self._is_lost():
-            return f"may have changed {name}: the name was bound anew"
+            return f"may have changed {name}: the name was rebound"
         if self.is_unseen():
             return f"changed {name} in a part that was not recorded ({self._unseen()})"
         return f"changed {name}: {before} → {after}"
@@ -54,7 +54,7 @@ class Change:
         name = target + "".join(self.steps)
         before, after = _shown(self.before, limits), _shown(self.after, limits)
         if self._is_lost():
-            return f"perhaps {name}: the name was bound anew"
+            return f"perhaps {name}: the name was rebound"
         if self.is_unseen():
             return f"{name}, in a part that was not recorded: {self._unseen()}"
         if self.within is None:

@@ -122,7 +122,7 @@ class Sources(SourceFiles):
         return str(Location(from_here(where.file), where.line, where.column))
 
     def block(self, call: Call) -> Block:
-        """The source of what a call ran; `WhenceError` where it is not to be had."""
+        """The source of what a call ran; `WhenceError` if it is not available."""
         where = call.where()
         first = where.line if where and where.line else None
         if call.rule.source:

@@ -96,7 +96,7 @@ def _is_small(suspects: Suspects, position: int) -> bool:
 def _leads_on(suspects: Suspects, marked: Judged, origin: int) -> bool:
     """Whether the call that made a part is asked at once.
 
-    Who made what holds others did so before it got them: what it lacks, others did not put there.
+    A container was made before it got its items: an item that it lacks is the fault of others.
     """
     led = _is_small(suspects, origin) or _is_a_part(suspects, origin)
     return led and not marked.holds_others

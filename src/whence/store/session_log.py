@@ -138,7 +138,7 @@ class SessionLog(Generic[Entry]):
             except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as problem:
                 raise WhenceError(
                     f"{self.path}:{number}: not a line of a whence session ({problem}); "
-                    "delete the file to start anew, or cut it off before this line"
+                    "delete the file to start again, or cut it off before this line"
                 ) from problem
             complete += len(line)
         if complete == 0 and not is_session(self.path):
@@ -151,12 +151,12 @@ class SessionLog(Generic[Entry]):
         if header.get("version") != VERSION:
             raise WhenceError(
                 f"{self.path} is a session of version {header.get('version')}; this whence reads "
-                f"version {VERSION}: use the whence that wrote it, or start anew with --fresh"
+                f"version {VERSION}: use the whence that wrote it, or start again with --fresh"
             )
         if header.get("fingerprint") != expected["fingerprint"]:
             raise OtherTree(
                 f"{self.path} is a session about another tree ({header.get('tree')}); "
-                "start anew with --fresh, or name another file with --session"
+                "start again with --fresh, or name another file with --session"
             )
 
     def _no_session(self) -> WhenceError:

@@ -31,11 +31,6 @@ class Cycle:
 
     path: tuple[int, ...]
 
-    @property
-    def calls(self) -> int:
-        """The number of calls in one round."""
-        return len(self.path) - 1
-
 
 def find_cycle(tree: Tree) -> Cycle | None:
     """The first two equal calls among those that did not end, one below the other."""

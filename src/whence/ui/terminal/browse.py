@@ -224,11 +224,11 @@ def check_mark(call: Call, text: str, verdict: Verdict) -> MarkedPart:
     if part.is_input and verdict is Verdict.WRONG:
         raise UsageError(
             f"{part.mark} is what the call was given: answer i {part.mark} if it should never "
-            f"get that, and n with a part of what came of it"
+            f"get that, and n with a part of its outcome"
         )
     if not part.is_input and verdict is Verdict.INADMISSIBLE:
         raise UsageError(
-            f"{part.mark} is what came of the call: answer n {part.mark} if that is wrong, and i "
+            f"{part.mark} is part of the outcome: answer n {part.mark} if that is wrong, and i "
             "with a part of what the call was given"
         )
     return part

@@ -254,7 +254,7 @@ ANSWERS = (
     ),
     Spec(
         ("n", "no", "wrong"), "n [PART] [= VALUE]",
-        "wrong: the input is fine, what came of it is not",
+        "wrong: the input is fine, the outcome is not",
         _judge(Verdict.WRONG),
         "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
         "in `n result[2].name`, it says which part of the result (or of something that the call "
@@ -267,7 +267,7 @@ ANSWERS = (
     Spec(
         ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",
         _judge(Verdict.INADMISSIBLE),
-        "Also inadmissible. The blame then lies with whoever passed that input on, and nothing "
+        "Also inadmissible. The blame then lies with the caller that passed it on, and nothing "
         "is said about the outcome. With a part, as in `i xs[3]`, it says which part of the "
         "input should not be like this.",
     ),
@@ -369,7 +369,7 @@ COMMANDS = (
     Spec(
         ("save",), "save [FILE]", "write the session to a file, or say where it is kept",
         lambda text: Do("save", text),
-        "`whence debug TREE --session FILE` goes on from there. A file that exists is not "
+        "`whence debug TREE --session FILE` resumes from there. A file that exists is not "
         "overwritten.",
     ),
     Spec(
@@ -385,7 +385,7 @@ COMMANDS = (
 AT_THE_END = (
     Spec(
         ("reject",), "reject", "that is not the bug: ask again", _do("reject"),
-        "All questions are asked anew, with your earlier answers as defaults: Enter repeats one.",
+        "All questions are asked again, with your earlier answers as defaults: Enter repeats one.",
     ),
     Spec(
         ("zoom",), "zoom", "go into the call at fault: which of its statements is it?",

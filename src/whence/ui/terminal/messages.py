@@ -248,7 +248,7 @@ def trust_noted(trust: Trust, *, withdrawn: bool) -> str:
     if withdrawn:
         return f"No longer trusted: {trust}. Its calls may be asked about again."
     return (
-        f"Trusted: {trust}. It cannot be at fault itself; what it calls is searched all the same. "
+        f"Trusted: {trust}. It cannot be at fault itself; what it calls is still searched. "
         "distrust takes this back."
     )
 
@@ -259,4 +259,4 @@ def left_early(session: DrivenSession, reason: str) -> str:
     log = session.log
     if log is None or log.path is None:
         return text
-    return f"{text} The answers are kept in {log.path}; the next session goes on from there."
+    return f"{text} The answers are kept in {log.path}; the next session resumes from there."
