@@ -131,7 +131,7 @@ def debug(
     counts = debugging.counts
     return Session(
         blamed, case.bug.is_at_fault(blamed), counts.person, needed, counts.characters, spent,
-        counts.oracle,
+        counts.oracles.total(),
     )  # fmt: skip
 
 

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import pytest
 
-# As the interpreter set it, before pytest adds to it: where a fresh process has to begin.
+# As the interpreter set it, before pytest adds to it: a fresh process starts with the same.
 _first_path = sys.path[0] if sys.path else ""
 _environment: dict[str, str] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options of the plugin."""
     group = parser.getgroup("whence", "finding the fault (whence)")
     group.addoption(
         "--whence", action="store_true",
@@ -35,14 +35,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--whence-most", type=int, default=10, metavar="N",
-        help="record at most so many failing tests (default: 10)",
+        help="record at most this many failing tests (default: 10)",
     )  # fmt: skip
     group.addoption(
         "--whence-user-code", action="append", default=[], metavar="PACKAGE|PATH",
-        help="record this although it is installed or part of Python (may be repeated)",
+        help="record this code although it is installed or part of Python (may be repeated)",
     )  # fmt: skip
-    # For `whence test`: a file to which what was recorded is told, and where to learn from tests.
-    group.addoption("--whence-told", type=Path, default=None, help=argparse.SUPPRESS)
+    # For `whence test`: the file that lists the recordings, and the folder to learn from.
+    group.addoption("--whence-list", type=Path, default=None, help=argparse.SUPPRESS)
     group.addoption("--whence-learn", type=Path, default=None, help=argparse.SUPPRESS)
 
 

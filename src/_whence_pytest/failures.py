@@ -1,8 +1,8 @@
-"""In the process whose tests fail: each is recorded again in a fresh one, after the run.
+"""In the process whose tests fail: after the run, records each failing test in a fresh process.
 
 With xdist this is the controller, so that no test is recorded twice. A recording is kept only if
-the test failed again, in the same place: else it would be about something else than the failure
-that one is looking for, and that is said.
+the test fails again in the same place; otherwise it would not be about the failure that the user
+is looking for, and the summary says so.
 """
 
 from __future__ import annotations
@@ -20,19 +20,29 @@ from typing import Any
 
 import pytest
 
-from _whence_pytest.retest_order import HOOKS, FailurePlace, Reply, RetestOrder, place_of
+from _whence_pytest.retest_request import (
+    HOOKS,
+    FailurePlace,
+    Reply,
+    RetestRequest,
+    place_of,
+    read,
+    write,
+)
+from whence.errors import WhenceError
 from whence.langs.python.launching.own_python import start_command
 from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
+from whence.langs.python.recordings import new_recording, remove
 
 _RECORDED_TEST = "_whence_pytest.recorded_test"
 _SHORTEST, _LONGEST = 30.0, 600.0
-"""Seconds that a test is given to be recorded with whole values, and with what fits a question."""
+"""How many seconds recording a test may take: at least, and at most."""
 _MAX_WHOLE_BYTES = 64 * 2**20
-_SLOWER = 20
-"""So many times slower it may be with whole values."""
+_MAX_SLOWDOWN = 20
+"""How many times slower a test may be when whole values are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,7 @@ class Failures:
         self._program = sys.argv[0] if sys.argv else "pytest"
         self._folder = config.invocation_params.dir
         self._most: int = config.getoption("whence_most")
-        self._told: Path | None = config.getoption("whence_told")
+        self._list: Path | None = config.getoption("whence_list")
         self._failures: dict[str, Failure] = {}
         self._recorded: list[tuple[str, Path]] = []
 
@@ -67,7 +77,7 @@ class Failures:
             self._failures.setdefault(report.nodeid, failure)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Record again, and say how to go on."""
+        """Record the failing tests, and say how to debug them."""
         if not self._failures:
             return
         terminalreporter.section("whence")
@@ -89,8 +99,8 @@ class Failures:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """At a terminal the session follows at once, about the first failure."""
-        if not self._recorded or self._told is not None:
+        """Start a session about the first failure if the user is at a terminal."""
+        if not self._recorded or self._list is not None:
             return
         capture = config.pluginmanager.getplugin("capturemanager")
         if capture is not None:
@@ -107,10 +117,7 @@ class Failures:
     # --- one failing test ----------------------------------------------------------------------
 
     def _record(self, failure: Failure) -> list[str]:
-        """Record a test again; what to tell of it."""
-        from whence.errors import WhenceError
-        from whence.langs.python.recordings import new_recording, remove
-
+        """Record a test again; returns the lines that say what came of it."""
         test, place = failure.test, failure.place
         if place is None:
             return [f"{test}: cannot be recorded: no exception of a test function made it fail"]
@@ -121,23 +128,26 @@ class Failures:
         reply = self._run_again(failure, path)
         if reply.failed == place and not reply.problem:
             self._recorded.append((test, path))
-            self._tell(test, path)
+            if self._list is not None:
+                with self._list.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps({"test": test, "recording": str(path)}) + "\n")
             calls = "1 call" if reply.calls == 1 else f"{reply.calls:,} calls"
-            return [f"{test}: {calls} recorded", f"    whence debug {self._shown(path)}"]
+            shown = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
+            return [f"{test}: {calls} recorded", f"    whence debug {shlex.quote(str(shown))}"]
         remove(path)
         if reply.problem:
             return [f"{test}: not recorded: {reply.problem}"]
         if reply.failed is None:
-            return [f"{test}: passed when it was run again by itself, so nothing is kept"]
+            return [f"{test}: passed when it was run again by itself, so no recording is kept"]
         return [
-            f"{test}: failed otherwise when it was run again by itself, so nothing is kept",
+            f"{test}: failed differently when it was run again by itself, so no recording is kept",
             f"    before: {place}",
             f"    again:  {reply.failed}",
         ]
 
     def _run_again(self, failure: Failure, output: Path) -> Reply:
-        """With whole values if that takes neither too long nor too much room."""
-        limit = min(_LONGEST, max(_SHORTEST, _SLOWER * failure.seconds))
+        """Record the test, with whole values unless that takes too long or too much space."""
+        limit = min(_LONGEST, max(_SHORTEST, _MAX_SLOWDOWN * failure.seconds))
         reply = self._run_once(failure, output, limit, whole_values=True)
         if reply is None or reply.cut_off:
             output.write_bytes(b"")
@@ -147,13 +157,13 @@ class Failures:
     def _run_once(
         self, failure: Failure, output: Path, limit: float, *, whole_values: bool
     ) -> Reply | None:
-        """What came of it; None if that took too long."""
+        """Run the test once in a fresh process; None if that took too long."""
         config = self._config
         with tempfile.TemporaryDirectory(prefix="whence-") as name:
             folder = Path(name)
-            reply, said, written = folder / "reply", folder / "said", folder / "order"
+            reply, output_file, request = folder / "reply", folder / "output", folder / "request"
             words = [*map(str, config.invocation_params.args), *self._options()]
-            RetestOrder(
+            message = RetestRequest(
                 test=failure.test,
                 arguments=tuple(words),
                 command=("-m", "pytest", *_without(words, config.args)),
@@ -164,24 +174,25 @@ class Failures:
                 temporary=str(folder / "tmp"),
                 settings=_settings(output, config.getoption("whence_user_code"), whole_values),
                 with_teardown=failure.place is not None and failure.place.when == "teardown",
-            ).write(written)
-            with said.open("wb") as stream:
+            )
+            write(message, request)
+            with output_file.open("wb") as stream:
                 try:
                     status = subprocess.run(
-                        start_command(_RECORDED_TEST, str(written)), cwd=self._folder,
+                        start_command(_RECORDED_TEST, str(request)), cwd=self._folder,
                         env=self._environment, stdin=subprocess.DEVNULL, stdout=stream,
                         stderr=stream, timeout=limit, check=False,
                     ).returncode  # fmt: skip
                 except subprocess.TimeoutExpired:
                     return None
             if reply.exists():
-                return Reply.read(reply)
-            lines = said.read_text(encoding="utf-8", errors="replace").split("\n")
+                return read(Reply, reply)
+            lines = output_file.read_text(encoding="utf-8", errors="replace").split("\n")
             last = next((line for line in reversed(lines) if line.strip()), "")
             return Reply(problem=f"its process ended with status {status}: {last[:200]}")
 
     def _options(self) -> list[str]:
-        """Options that have to hold for one test in one process. The last of equal ones counts."""
+        """The options for one test in one process; they override equal ones before them."""
         plugins, option = self._config.pluginmanager, self._config.option
         more = ["-o", "log_file="]
         if plugins.hasplugin("xdist"):
@@ -193,24 +204,13 @@ class Failures:
             more.append(f"--randomly-seed={seed}")
         return more
 
-    def _tell(self, test: str, path: Path) -> None:
-        if self._told is not None:
-            with self._told.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps({"test": test, "recording": str(path)}) + "\n")
-
-    def _shown(self, path: Path) -> str:
-        try:
-            return shlex.quote(str(path.relative_to(self._folder)))
-        except ValueError:
-            return shlex.quote(str(path))
-
 
 def _settings(output: Path, user_code: Sequence[str], whole_values: bool) -> Settings:
-    """What is recorded of a test: values whole as far as that is not too much."""
+    """What is recorded of a test; `whole_values`: values in full, up to large bounds."""
     options = RecordOptions(max_bytes=MAX_BYTES)
     if whole_values:
         whole = Bound(depth=50, width=2000, attributes=1000, text=10_000, budget=10_000)
-        # Every call that names a module variable looks at it, and tables are large.
+        # Every call that names a module variable records it, and tables are large.
         tables = Bound(depth=10, width=1000, attributes=200, text=2000, budget=2000)
         options = RecordOptions(
             bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MAX_WHOLE_BYTES
@@ -220,7 +220,7 @@ def _settings(output: Path, user_code: Sequence[str], whole_values: bool) -> Set
 
 
 def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:
-    """The words of a command without our options, and without the places that it names."""
+    """The words of a command without whence's options and without the named test files."""
     kept: list[str] = []
     value_follows = False
     for word in words:

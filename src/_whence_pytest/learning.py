@@ -1,8 +1,8 @@
-"""In every process that runs tests, for `whence test --learn`: each test is recorded as it runs.
+"""In every process that runs tests, for `whence test --learn`: records each test as it runs.
 
-What is to be learned is read later, by `whence test`; here recordings are only left in a folder,
-each with a line that says which test it is of and whether that passed. Recordings are small: how
-often a function runs matters little, and of a test that makes very many calls the first ones do.
+The recordings go to a folder, with a line for each that names its test and says whether the test
+passed; `whence test` reads them. They are small: how often a function runs matters little, and the
+first calls of a test that makes many are enough.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import json
 import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from _whence_pytest.retest_order import HOOKS
-
-if TYPE_CHECKING:
-    from whence.langs.python.record.recording import Recording
+from _whence_pytest.retest_request import HOOKS
+from whence.errors import WhenceError
+from whence.langs.python.record.options import Bound, RecordOptions
+from whence.langs.python.record.recording import Recording, Settings
+from whence.langs.python.record.user_code import UserCodeRules
 
 _MOST_CALLS = 20_000
 _MOST_BYTES = 8 * 2**20
@@ -36,19 +36,19 @@ class Learning:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, None, None]:
-        """A recording for each test, from its set-up on."""
+        """Start the recording of a test with its set-up."""
         self._start(item)
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
-        """To the end of its call."""
+        """End the recording with the test's call."""
         yield
         if self._recording is not None:
             self._recording.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Which test it was, and whether it passed."""
+        """Write down which test was recorded, and whether it passed."""
         if self._recording is None or report.when not in ("setup", "call"):
             return
         if report.when == "setup" and report.passed:
@@ -63,11 +63,6 @@ class Learning:
             stream.write(json.dumps(line) + "\n")
 
     def _start(self, item: pytest.Item) -> None:
-        from whence.errors import WhenceError
-        from whence.langs.python.record.options import Bound, RecordOptions
-        from whence.langs.python.record.recording import Recording, Settings
-        from whence.langs.python.record.user_code import UserCodeRules
-
         if self._recording is not None:  # a test that ended without a report
             self._recording.discard()
         self._count += 1

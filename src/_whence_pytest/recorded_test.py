@@ -14,12 +14,13 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from types import TracebackType
 
 import pytest
 
-from _whence_pytest.retest_order import Reply, RetestOrder, place_of
+from _whence_pytest.retest_request import Reply, RetestRequest, place_of, read, write
+from whence.errors import WhenceError
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
+from whence.langs.python.record.recording import MAX_BYTES, Recording
 
 _OFF = {
     # What writes files or talks to somebody.
@@ -33,25 +34,23 @@ _CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
 
 
 def main(interpreter: InterpreterStart, written: str) -> None:
-    """Carry out the order that is in a file, and end."""
-    order = RetestOrder.read(Path(written))
-    sys.argv[:] = [order.program, *order.arguments]
+    """Carry out the request in a file, and exit."""
+    request = read(RetestRequest, Path(written))
+    sys.argv[:] = [request.program, *request.arguments]
     sys.path = interpreter.path
     if not sys.flags.safe_path:
-        sys.path.insert(0, order.first_path)
-    arguments = [*order.arguments, f"--basetemp={order.temporary}"]
-    sys.exit(pytest.main(arguments, plugins=[RecordedTest(order)]))
+        sys.path.insert(0, request.first_path)
+    arguments = [*request.arguments, f"--basetemp={request.temporary}"]
+    sys.exit(pytest.main(arguments, plugins=[RecordedTest(request)]))
 
 
 class RecordedTest:
     """The plugin that chooses the test and records it."""
 
-    def __init__(self, order: RetestOrder):
-        from whence.langs.python.record.recording import Recording
-
-        self._order = order
-        command = [*order.command, _argument(order)]
-        self._recording: Recording | None = Recording(order.settings, command, root=order.test)
+    def __init__(self, request: RetestRequest):
+        self._request = request
+        command = [*request.command, _argument(request)]
+        self._recording: Recording | None = Recording(request.settings, command, root=request.test)
         self._exception: BaseException | None = None
         self._called = False
         self._problem = ""
@@ -61,16 +60,16 @@ class RecordedTest:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Nothing is left behind."""
+        """Turn off the options that would leave something behind."""
         for name, off in _OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, off)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
-        """Look in one place only."""
+        """Collect only the file of the test."""
         config = session.config
-        config.args = [_argument(self._order)]
+        config.args = [_argument(self._request)]
         for name in _CHOOSERS:
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None:
@@ -78,49 +77,44 @@ class RecordedTest:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Nothing but the test."""
-        items[:] = [item for item in items if item.nodeid == self._order.test][:1]
+        """Keep nothing but the test."""
+        items[:] = [item for item in items if item.nodeid == self._request.test][:1]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Tell, and leave the cache as the whole run left it."""
+        """Write the reply, and leave pytest's cache as the whole run left it."""
         cache = getattr(session.config, "cache", None)
         if cache is not None:
             cache.set = lambda key, value: None
         self._finish()
-        self._reply.write(Path(self._order.reply))
+        write(self._reply, Path(self._request.reply))
 
     # --- the recording -------------------------------------------------------------------------
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        """Fixtures are part of what may be at fault."""
-        self._start()
+        """Start recording: fixtures may be at fault too."""
+        try:
+            if self._recording is not None:
+                self._recording.start()
+        except WhenceError as problem:
+            self._problem = str(problem)
         outcome = yield
         if getattr(outcome, "excinfo", None) is not None:
             self._stop()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
-        """The last thing that is recorded, unless it is the teardown that fails."""
+        """End the recording, unless the test failed in its teardown."""
         yield
-        if not self._order.with_teardown:
+        if not self._request.with_teardown:
             self._stop()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        """What fixtures do at the end, where that is what failed."""
+        """End the recording of a test that failed in its teardown."""
         yield
         self._stop()
-
-    def _start(self) -> None:
-        from whence.errors import WhenceError
-
-        try:
-            if self._recording is not None:
-                self._recording.start()
-        except WhenceError as problem:
-            self._problem = str(problem)
 
     def _stop(self) -> None:
         self._called = True
@@ -131,32 +125,22 @@ class RecordedTest:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, None, None]:
-        """What went wrong: after others had their say, for unittest tells it only then."""
+        """Note what failed. Runs after other plugins, because unittest reports late."""
         outcome = yield
         report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
         if call.excinfo is not None and report.failed and not self._reply.failed:
-            if not self._order.with_teardown:
+            if not self._request.with_teardown:
                 self._stop()  # after a subtest that failed the test goes on
+            from _whence_pytest.symptoms import symptom_of
+            from whence.langs.python.recordings import write_symptom
+
             self._exception = call.excinfo.value
-            self._fail(item, report, call.excinfo.value, call.excinfo.tb)
+            self._reply = Reply(failed=place_of(report))
+            message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
+            symptom = symptom_of(item, call.excinfo.value, call.excinfo.tb, message)
+            write_symptom(Path(self._request.settings.output), symptom)
         if self._called:
             self._finish()
-
-    def _fail(
-        self,
-        item: pytest.Item,
-        report: pytest.TestReport,
-        exception: BaseException,
-        traceback: TracebackType,
-    ) -> None:
-        from _whence_pytest.symptoms import symptom_of
-        from whence.langs.python.recordings import write_symptom
-
-        self._reply = Reply(failed=place_of(report))
-        message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
-        write_symptom(
-            Path(self._order.settings.output), symptom_of(item, exception, traceback, message)
-        )
 
     def _finish(self) -> None:
         """Close the recording, once."""
@@ -166,7 +150,6 @@ class RecordedTest:
         if not self._called:
             recording.discard()
             return
-        from whence.langs.python.record.recording import MAX_BYTES
         from whence.langs.python.trace.trace_format import BY_EXCEPTION, ENDED
 
         exception, self._exception = self._exception, None
@@ -174,12 +157,12 @@ class RecordedTest:
         self._reply = Reply(
             failed=self._reply.failed,
             calls=written.calls,
-            cut_off=written.size >= (self._order.settings.options.max_bytes or MAX_BYTES),
+            cut_off=written.size >= (self._request.settings.options.max_bytes or MAX_BYTES),
             problem=self._problem or written.problem or "",
         )
 
 
-def _argument(order: RetestOrder) -> str:
+def _argument(request: RetestRequest) -> str:
     """The test as an argument that does not depend on where pytest was called."""
-    file, colons, rest = order.test.partition("::")
-    return os.path.join(order.root, file) + colons + rest  # noqa: PTH118
+    file, colons, rest = request.test.partition("::")
+    return os.path.join(request.root, file) + colons + rest  # noqa: PTH118

@@ -1,7 +1,7 @@
-"""What is wrong about a test that failed: an assertion with its operands, or else an exception.
+"""The symptom of a failed test: an assertion with its operands, or else an exception.
 
-Runs after the recording has ended. Of values only names that stand in the assertion are shown, as
-pytest has shown them already.
+Runs after the recording has ended. The only values shown are those of names in the assertion, which
+pytest has shown already.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 import linecache
 import reprlib
 from dataclasses import replace
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 
 import pytest
 
@@ -27,21 +27,21 @@ def symptom_of(
     item: pytest.Item, exception: BaseException, traceback: TracebackType, message: str
 ) -> Symptom:
     """The symptom; `message` is what pytest says of the exception."""
-    found = _frame_of_test(item, traceback)
-    if found is not None and isinstance(exception, AssertionError | pytest.fail.Exception):
-        frame, line, innermost = found
+    place = _frame_of_test(item, traceback)
+    if place is not None and isinstance(exception, AssertionError | pytest.fail.Exception):
+        frame, line, innermost = place
         source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
         first = message.partition("\n")[0]
         operands = operands_at(
             source, line, not_raised=any(words in first for words in _NOT_RAISED)
         )
         if operands or innermost:
-            shown = tuple(_with_value(each, frame) for each in operands)
+            shown = tuple(_with_value(operand, frame) for operand in operands)
             failed = FailedAssertion(
                 frame.f_code.co_filename, line, shown, tuple(message.split("\n")[:_MOST_LINES])
             )
-            function = _qualified(frame.f_code)
-            return Symptom(SymptomKind.ASSERTION, function=function, assertion=failed)
+            name = frame.f_code.co_qualname
+            return Symptom(SymptomKind.ASSERTION, function=name, assertion=failed)
     return Symptom(SymptomKind.EXCEPTION)
 
 
@@ -50,22 +50,22 @@ def _frame_of_test(
 ) -> tuple[FrameType, int, bool] | None:
     """The innermost frame of the tests' own code, its line, and whether it is the innermost of all.
 
-    Below it there may be unittest or pytest; if there is the program, the program has raised.
+    unittest and pytest may be below it. If the program is below it, the program raised: None.
     """
     from whence.langs.python.record.user_code import UserCode
 
     user_code = UserCode()
-    found: tuple[FrameType, int, bool] | None = None
+    place: tuple[FrameType, int, bool] | None = None
     entry: TracebackType | None = traceback
     while entry is not None:
         frame = entry.tb_frame
         of_test = frame.f_code.co_filename == str(item.path) or _REWRITTEN in frame.f_globals
         if of_test:
-            found = frame, entry.tb_lineno, entry.tb_next is None
+            place = frame, entry.tb_lineno, entry.tb_next is None
         elif user_code.owns(frame.f_code, frame.f_globals):
-            found = None
+            place = None
         entry = entry.tb_next
-    return found
+    return place
 
 
 def _with_value(operand: AssertionOperand, frame: FrameType) -> AssertionOperand:
@@ -77,10 +77,6 @@ def _with_value(operand: AssertionOperand, frame: FrameType) -> AssertionOperand
     if isinstance(expression, ast.Name) and expression.id in frame.f_locals:
         try:
             return replace(operand, value=reprlib.repr(frame.f_locals[expression.id]))
-        except Exception:  # somebody's `__repr__`: pytest has told of it
+        except Exception:  # the program's `__repr__` raised, which pytest has reported
             return operand
     return operand
-
-
-def _qualified(code: CodeType) -> str:
-    return code.co_qualname

@@ -20,8 +20,8 @@ else:
     def __getattr__(name: str) -> object:
         """The version, or a part of the interface.
 
-        importlib.metadata costs 20 ms and brings a dozen modules, which a debugger that is a guest
-        in somebody's program has no business to load there.
+        importlib.metadata costs 20 ms and loads a dozen modules, which a debugger must not load
+        into the program that it records.
         """
         if name == "register_summary":
             from whence.langs.python.record.summaries import register_summary

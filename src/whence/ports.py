@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -59,6 +59,10 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    def of(self, calls: npt.NDArray[np.generic]) -> Columns:
+        """The columns of some calls, in which `parent` and `end` still are old positions."""
+        return Columns(*(getattr(self, field.name)[calls] for field in fields(self)))
 
 
 class Tree(Protocol):

@@ -6,16 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from art_definitions import (
+    ancestors,
+    chop,
+    collect,
+    criterion,
+    execution_tree_slice,
+    parse_pattern,
+    pat_nodes,
+)
+from lazy_language import parse_expression, parse_program, run
 
 from whence.model.call import find_mark
+from whence.redex_trail.art import Application, Art, parent
+from whence.redex_trail.art_file import decode_art, read_art
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_tree import ArtTree, execution_tree
+from whence.redex_trail.art_value import ArtValues
 from whence.search.four_sets import four_sets
-from whence.slicing.art import Application, Art, ancestors, parent, parse_pattern, pat_nodes
-from whence.slicing.art_file import decode_art, read_art
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_slice import chop, collect, execution_tree_slice
-from whence.slicing.art_tree import ArtTree, execution_tree
-from whence.slicing.art_value import ArtValues
-from whence.testing.lazy import parse_expression, parse_program, run
 
 DATA = Path(__file__).parent / "data"
 GRAPHS = ["art_program.json", "art_sum2.json"]
@@ -140,8 +148,8 @@ def test_each_rule_carries_its_source(program: Art) -> None:
 
 def test_the_slices_of_sum2_are_those_of_the_data() -> None:
     art = read_art(DATA / "art_sum2.json")
-    for criterion, expected in data("art_sum2.json")["expected"]["slices"].items():
-        m, n = re.findall(r"[lrt]+", criterion)
+    for bounds, expected in data("art_sum2.json")["expected"]["slices"].items():
+        m, n = re.findall(r"[lrt]+", bounds)
         assert chop(art, m, n) == set(expected["definition_5_3"])
         assert collect(art, m, n, as_printed=True) == set(expected["figure_3_as_printed"])
         assert collect(art, m, n) == set(expected["figure_3_repaired"])
@@ -187,11 +195,11 @@ def test_the_printed_figure_loses_a_call_behind_a_tail_call() -> None:
     assert [{key: row[key] for key in keys} for row in rows(tree)] == case["execution_tree"]
     call = tree.tree.call(tree.tree.position(case["mark"]["node"]))
     part = find_mark(call, "arg1", input_side=True)
-    criterion = ArtProvenance(tree).criterion(case["mark"]["node"], part)
-    assert criterion == tuple(case["criterion"])
+    bounds = criterion(ArtProvenance(tree), case["mark"]["node"], part)
+    assert bounds == tuple(case["criterion"])
 
     def kept(as_printed: bool) -> list[int]:
-        found = execution_tree_slice(art, *criterion, as_printed=as_printed)
+        found = execution_tree_slice(art, *bounds, as_printed=as_printed)
         return sorted(tree.call_id[each] for each in found if each in tree.call_id)
 
     assert kept(as_printed=True) == case["kept_as_printed"]
@@ -215,7 +223,7 @@ def test_a_mark_of_the_printed_session_gives_its_criterion_and_its_slice(
     step = next(each for each in steps if each["node"] == node)
     part = marked(session, node, path)
     assert part.value.text == step["mark"]["subterm"]
-    assert session.criterion(node, part) == tuple(step["mark"]["criterion"])
+    assert criterion(session, node, part) == tuple(step["mark"]["criterion"])
     influence = session.influence(node, part)
     assert influence is not None and influence.complete
     assert influence.nodes == set(step["kept_by_slice"])
@@ -270,7 +278,7 @@ def test_the_origin_of_1_in_3_minus_1_is_decr() -> None:
     assert caller is not None
     marked_call = tree.call_id[caller + "t"]
     part = marked(provenance, marked_call, "arg2")
-    assert provenance.criterion(marked_call, part) == ("t", expected["marked_node"])
+    assert criterion(provenance, marked_call, part) == ("t", expected["marked_node"])
     origin = provenance.origin(marked_call, part)
     assert origin.node is not None
     assert tree.art_node[origin.node] == expected["parent"]
@@ -281,7 +289,7 @@ def test_the_four_sets_of_example_6_come_out(session: ArtProvenance) -> None:
     expected = data("example6_sets.json")
     node, tree = expected["question"], session.art_tree.tree
     part = marked(session, node, "arg1[2]")
-    assert session.criterion(node, part) == ("t", expected["art_node"])
+    assert criterion(session, node, part) == ("t", expected["art_node"])
     origin = session.origin(node, part)
     assert origin.node == expected["origin"]
     assert list(origin.chain) == expected["chain_from_origin"]

@@ -10,14 +10,14 @@ from papers import load
 from whence.model.call import Mark, find_mark
 from whence.model.question import Question
 from whence.model.verdict import Answer, Verdict
+from whence.redex_trail.art_file import decode_art
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_tree import execution_tree
 from whence.search.dynamic_weighting import node_weights
 from whence.search.space import Switches
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found, Started
 from whence.session.state import Facts, Options, State
-from whence.slicing.art_file import decode_art
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_tree import execution_tree
 from whence.testing.answerer import run
 
 WRONG = load("tree_sqrtest")["wrong_nodes"]

@@ -26,7 +26,8 @@ spec.loader.exec_module(subjects)
 
 from whence.app.session_driver import SessionDriver
 from whence.session.state import Facts, State
-from whence.ui.terminal import choose_screen, converse
+from whence.ui.terminal.loop import converse
+from whence.ui.terminal.screen_choice import choose_screen
 
 tree, provenance = subjects.SUBJECTS["invoice"]()
 screen = choose_screen(answers=None, output=None, plain=False)

@@ -20,7 +20,7 @@ from whence.app.frontends import open_any
 from whence.search.registry import DEFAULT
 from whence.search.space import Switches
 from whence.session.state import Facts, State
-from whence.ui.terminal import converse
+from whence.ui.terminal.loop import converse
 from whence.ui.terminal.plain import PlainScreen
 
 HERE = Path(__file__).parent

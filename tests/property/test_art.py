@@ -8,38 +8,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from art_definitions import (
+    Pattern,
+    ancestors,
+    chop,
+    collect,
+    execution_tree_slice,
+    pat_nodes,
+    slice_of,
+    weakly_influences,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lazy_language import Alternative, Expr, Let, Machine, OutOfFuel, Program, call
 
 from whence.errors import WhenceError
 from whence.model.call import MarkedPart, find_mark, roots
 from whence.model.value import Kind, Value, show
-from whence.search.four_sets import four_sets
-from whence.slicing.art import (
+from whence.redex_trail.art import (
     Application,
     Art,
     Atom,
     Expression,
     Indirection,
     NotAnArt,
-    Pattern,
     Term,
-    ancestors,
-    pat_nodes,
 )
-from whence.slicing.art_file import decode_art, read_art
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_slice import (
-    chop,
-    collect,
-    execution_tree_slice,
-    influencing,
-    slice_of,
-    weakly_influences,
-)
-from whence.slicing.art_tree import execution_tree
-from whence.slicing.art_value import ArtValues, value_text
-from whence.testing.lazy import Alternative, Expr, Let, Machine, OutOfFuel, Program, call
+from whence.redex_trail.art_file import decode_art, read_art
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_slice import influencing
+from whence.redex_trail.art_tree import execution_tree
+from whence.redex_trail.art_value import ArtValues, value_text
+from whence.search.four_sets import four_sets
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sqrtest.art.json"
 FUEL = 60

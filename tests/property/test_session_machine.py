@@ -1,7 +1,7 @@
 """Any event in any state: an outcome or a `WhenceError`, the same one on replay, no wrong blame.
 
 Trees have repeated rules and equations, trusted code and calls that are implicit, some of which
-are not to be had; marks have origins and influences at random. In between the person lies, skips,
+are not available; marks have origins and influences at random. In between the person lies, skips,
 undoes and sends what makes no sense; in the end the lies are rejected, the truth is told, and what
 is blamed has to be at fault.
 """

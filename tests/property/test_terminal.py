@@ -43,9 +43,9 @@ from whence.store.session_log import SessionLog
 from whence.testing.trees import partly_implicit, random_parents, tree_from_parents
 from whence.tree.codec import decode_value
 from whence.tree.column_tree import Node, tree_of
-from whence.ui.terminal import converse
 from whence.ui.terminal.commands import SPECS, parse
 from whence.ui.terminal.completion import completer
+from whence.ui.terminal.loop import converse
 from whence.ui.terminal.multiline import brief, fit, fold
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.question_text import question_lines

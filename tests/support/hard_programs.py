@@ -104,7 +104,7 @@ PROGRAMS = {
         full="key = <function report.<locals>.<lambda>>\n  numbers = <itertools.count>\n"
         "  where = <module sys>\n  local = <_thread._local>\n  returned: [1, 2, 3, 4, 5]",
         no_test="no test can be written of pick: the function report.<locals>.<lambda>",
-        doubt="a change inside would not have been seen: numbers (<itertools.count>)",
+        doubt="changes inside these are not visible: numbers (<itertools.count>)",
     ),
     "open files": Hard(
         """
@@ -125,7 +125,7 @@ PROGRAMS = {
         "read", "readline", "first_line", ("title",),
         full="returned: 'one\\ntwo\\n'",
         no_test="no test can be written of first_line: a",
-        doubt="a change inside would not have been seen: file",
+        doubt="changes inside these are not visible: file",
     ),
     "sockets": Hard(
         """
@@ -150,7 +150,7 @@ PROGRAMS = {
         "  returned: 'hell'",
         no_test="no test can be written of receive: an object of socket.socket: how it is made is "
         "not known",
-        doubt="a change inside would not have been seen: end",
+        doubt="changes inside these are not visible: end",
     ),
     "locks": Hard(
         """
@@ -179,7 +179,7 @@ PROGRAMS = {
         full="lock=<_thread.lock>,",
         no_test="no test can be written of Counter.add: an object of _thread.lock, whose state "
         "cannot be seen",
-        doubt="a change inside would not have been seen: self.lock (<_thread.lock>)",
+        doubt="changes inside these are not visible: self.lock (<_thread.lock>)",
     ),
     "objects made in C": Hard(
         """
@@ -206,7 +206,7 @@ PROGRAMS = {
         full="hashing = <_hashlib.HASH>\n  window = deque([b'\\x03\\x00', b'\\x05\\x00'])",
         no_test="no test can be written of digest: an object of _hashlib.HASH, whose state cannot "
         "be seen",
-        doubt="a change inside would not have been seen: hashing (<_hashlib.HASH>)",
+        doubt="changes inside these are not visible: hashing (<_hashlib.HASH>)",
     ),
     "huge values": Hard(
         """

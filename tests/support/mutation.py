@@ -370,7 +370,7 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
         if node is not None
     ]
     reasons = "; ".join(f"{why} ({count})" for why, count in oracle.unjudged.most_common(3))
-    about = {"judged": debugging.counts.oracle, "asked": asked, "calls": len(tree.columns)}
+    about = {"judged": debugging.counts.oracles.total(), "asked": asked, "calls": len(tree.columns)}
     if diagnosis.status is Status.FOUND:
         how = FOUND if names == [mutant.function] else MISTAKEN
         among = len(diagnosis.group) or 1

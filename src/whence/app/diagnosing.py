@@ -31,10 +31,10 @@ from whence.session.events import Answered, Event, StrategyChosen, SwitchTurned,
 from whence.session.log_entries import LogEntry
 from whence.session.state import Options, State
 from whence.store.session_log import OtherTree, SessionLog, default_path, is_session
-from whence.ui.terminal import choose_screen, converse
 from whence.ui.terminal.listing import find_function
-from whence.ui.terminal.loop import LEFT
+from whence.ui.terminal.loop import LEFT, converse
 from whence.ui.terminal.screen import Screen
+from whence.ui.terminal.screen_choice import choose_screen
 
 First = Callable[[Screen], Sequence[Event] | Diagnosis]
 """Finds the events before the first question of a session, or why there is nothing to find."""
@@ -113,13 +113,13 @@ def diagnose(
             )
             resources.callback(opened.replay.close)
         if log is not None and log.entries:
-            screen.note(f"Going on with the session kept in {log.path}; --fresh starts a new one.")
-        goes_on = log is not None and bool(log.entries)
+            screen.note(f"Resuming the session in {log.path}; --fresh starts a new one.")
+        resumes = log is not None and bool(log.entries)
         opening: Sequence[Event] | Diagnosis = ()
-        if not goes_on and not symptom_is_named and ours.run_judge is not None:
+        if not resumes and not symptom_is_named and ours.run_judge is not None:
             answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
             opening = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
-        if not opening and first is not None and not goes_on:
+        if not opening and first is not None and not resumes:
             opening = first(screen)
         if isinstance(opening, Diagnosis):
             diagnosis = opening
@@ -184,7 +184,7 @@ def _trust(tree: Tree, text: str) -> Trust:
 def _session_log(
     request: SessionRequest, opened: Opened, path: Path, about: str, note: Note
 ) -> SessionLog[LogEntry] | None:
-    """A person's session is kept by itself; a script's only where a file is named."""
+    """The session's log. A script's session is logged only if a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     if request.no_session or (
         request.session is None and not (request.answers is None and at_terminal)
@@ -205,19 +205,19 @@ def _session_log(
 
 
 def own_log(file: Path, opened: Opened, path: Path, note: Note) -> SessionLog[LogEntry]:
-    """The session that whence keeps by itself; one about an earlier run is put aside.
+    """The log that whence keeps unasked; one about an earlier run is moved out of the way.
 
-    A program may do the same twice, so that its recordings are alike. What was wrong with the first
-    run is not known of the second, so a run that began after the session was last written starts a
-    new one. The time of the file says nothing: a copy is newer, too.
+    Two runs of a program may have equal recordings, but the second need not be wrong in the same
+    way. So a run that began after the session was last written starts a new session. The time of
+    the recording's file says nothing: a copy is newer, too.
     """
     if opened.began is not None and _written_before(file, opened.began):
-        note(f"{path} was recorded anew; the earlier session is in {_put_aside(file)}.")
+        note(f"{path} was recorded again; the earlier session is in {_move_away(file)}.")
     try:
         return SessionLog(file, opened.tree, str(path), log_entries)
     except OtherTree:
-        aside = _put_aside(file)
-        note(f"{path} has changed since it was debugged; the answers of then are in {aside}.")
+        old = _move_away(file)
+        note(f"{path} has changed since it was debugged; the earlier answers are in {old}.")
         return SessionLog(file, opened.tree, str(path), log_entries)
 
 
@@ -228,5 +228,5 @@ def _written_before(file: Path, moment: float) -> bool:
         return False
 
 
-def _put_aside(file: Path) -> Path:
+def _move_away(file: Path) -> Path:
     return file.replace(file.with_name(file.name + ".old"))

@@ -1,4 +1,4 @@
-"""Finds out what is wrong about a recorded run: from the command line, a file, or a person."""
+"""Finds the symptom of a recorded run: on the command line, in a file, or by asking a person."""
 
 from __future__ import annotations
 
@@ -10,82 +10,71 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind
 from whence.ports import Opened, RunSymptoms
 from whence.session.events import Answered, Event
-from whence.ui.terminal import symptom_prompt as dialogue
+from whence.ui.terminal import symptom_prompt
 from whence.ui.terminal.assertion_prompt import Quit, ask_operand
 from whence.ui.terminal.loop import LEFT
 from whence.ui.terminal.screen import Screen
 
 
-class FirstAnswers:
-    """Finds the symptom, and gives the first answers of the session."""
+def first_answers(
+    opened: Opened, named: Symptom | None, screen: Screen, *, asks: bool, fresh: bool = False
+) -> Sequence[Event] | Diagnosis:
+    """The first events of a session, or why there is nothing to find.
 
-    def __init__(
-        self, opened: Opened, named: Symptom | None, *, asks: bool, fresh: bool = False
-    ) -> None:
-        """`named`: the symptom of the command line; `asks`: ask the user if there is none;
-        `fresh`: ask again which operand of an assertion is wrong."""
-        self._opened = opened
-        self._named = named
-        self._asks = asks
-        self._fresh = fresh
+    `named`: the symptom of the command line; `asks`: ask the user if there is none; `fresh`: ask
+    again which operand of an assertion is wrong.
+    """
+    symptoms, columns = opened.symptoms, opened.tree.columns
+    if symptoms is None:
+        if named is not None:
+            raise WhenceError("--wrong is about recordings, and this is a tree")
+        return ()
+    symptom = named or symptoms.stored()
+    if len(columns) == 1 and not columns.implicit[0] and asks:
+        return Diagnosis(Status.UNDETERMINED, reason=_nothing_recorded(symptoms, screen))
+    if symptom is None and asks:
+        asked = _ask(symptoms, screen)
+        if isinstance(asked, Diagnosis):
+            return asked
+        symptom = asked
+    if symptom is None:
+        return ()
+    if symptom.kind is SymptomKind.ASSERTION:
+        return _answer_by_assertion(symptoms, symptom, screen, fresh)
+    answers, _ = symptoms.first_answers(symptom)
+    if symptom.kind is SymptomKind.EXCEPTION and symptoms.is_test:
+        screen.say("", symptoms.summary().ending)
+    _store(symptoms, symptom)
+    return [Answered(tuple(answers))]
 
-    def __call__(self, screen: Screen) -> Sequence[Event] | Diagnosis:
-        """The first events of the session, or why there is nothing to find."""
-        symptoms = self._opened.symptoms
-        if symptoms is None:
-            if self._named is not None:
-                raise WhenceError("--wrong is about recordings, and this is a tree")
-            return ()
-        symptom = self._named or symptoms.stored()
-        columns = self._opened.tree.columns
-        if len(columns) == 1 and not columns.implicit[0] and self._asks:
-            return Diagnosis(Status.UNDETERMINED, reason=_nothing_recorded(symptoms, screen))
-        if symptom is None and self._asks:
-            asked = _ask(symptoms, screen)
-            if isinstance(asked, Diagnosis):
-                return asked
-            symptom = asked
-        if symptom is None:
-            return ()
-        if symptom.kind is SymptomKind.ASSERTION:
-            return self._of_assertion(symptoms, symptom, screen)
-        answers, _ = symptoms.first_answers(symptom)
-        if symptom.kind is SymptomKind.EXCEPTION and symptoms.is_test:
-            screen.say("", symptoms.summary().ending)
+
+def _answer_by_assertion(
+    symptoms: RunSymptoms, symptom: Symptom, screen: Screen, fresh: bool
+) -> Sequence[Event] | Diagnosis:
+    """Ask which operand is wrong, unless that was asked before."""
+    failed = symptom.assertion
+    is_open = failed is not None and all(operand.wrong is None for operand in failed.operands)
+    if failed is not None and (is_open or fresh):
+        source, values = symptoms.assertion(symptom)
+        try:
+            answered = ask_operand(screen, failed, source, list(values))
+        except Quit:
+            return Diagnosis(Status.UNDETERMINED, reason=LEFT)
+        symptom = replace(symptom, assertion=answered or failed)
         _store(symptoms, symptom)
-        return [Answered(tuple(answers))]
-
-    def _of_assertion(
-        self, symptoms: RunSymptoms, symptom: Symptom, screen: Screen
-    ) -> Sequence[Event] | Diagnosis:
-        """Ask which operand is wrong, unless that was asked before."""
-        failed = symptom.assertion
-        is_open = failed is not None and all(operand.wrong is None for operand in failed.operands)
-        if failed is not None and (is_open or self._fresh):
-            source, values = symptoms.assertion(symptom)
-            try:
-                answered = ask_operand(screen, failed, source, list(values))
-            except Quit:
-                return Diagnosis(Status.UNDETERMINED, reason=LEFT)
-            symptom = replace(symptom, assertion=answered or failed)
-            _store(symptoms, symptom)
-        answers, notes = symptoms.first_answers(symptom)
-        for note in notes:
-            screen.note(note)
-        return [Answered(tuple(answers))]
+    answers, notes = symptoms.first_answers(symptom)
+    for note in notes:
+        screen.note(note)
+    return [Answered(tuple(answers))]
 
 
 def _ask(symptoms: RunSymptoms, screen: Screen) -> Symptom | Diagnosis:
     """Ask what is wrong; returns a diagnosis if nothing is, or if the user does not say."""
     run = symptoms.summary()
     text = f"{run.ending}\n{run.cycle}"
-
-    def check(symptom: Symptom) -> None:
-        symptoms.first_answers(symptom)
-
     try:
-        symptom = dialogue.ask(screen, text, run.lines, run.default, check)
-    except dialogue.NobodySaid:
+        symptom = symptom_prompt.ask(screen, text, run.lines, run.default, symptoms.first_answers)
+    except symptom_prompt.NobodySaid:
         if not run.failed:
             reason = "nobody said what is wrong (--wrong does)"
             return Diagnosis(Status.UNDETERMINED, reason=reason)
@@ -97,7 +86,7 @@ def _nothing_recorded(symptoms: RunSymptoms, screen: Screen) -> str:
     run = symptoms.summary()
     screen.say("", run.ending)
     if run.default is not None and run.default.kind is SymptomKind.NOT_ENDED:
-        return "nothing that it did had been recorded by then"
+        return "nothing had been recorded by then"
     return (
         "no call of the program's own code was recorded (--user-code makes an installed "
         "package part of it)"

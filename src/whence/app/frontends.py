@@ -14,11 +14,11 @@ from whence.langs.python.frontend import PythonFrontend
 from whence.langs.python.recordings import latest
 from whence.model.replay_settings import Progress
 from whence.ports import Frontend, Opened
+from whence.redex_trail.art_file import read_art
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_tree import execution_tree
 from whence.report.source import Sources
-from whence.slicing.art_file import read_art
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_tree import execution_tree
-from whence.slicing.file_provenance import FileProvenance
+from whence.tree.file_provenance import FileProvenance
 from whence.tree.tree_file import open_tree, origins_of
 
 _START = 4096
@@ -62,7 +62,11 @@ FRONTENDS: tuple[Frontend, ...] = (PythonFrontend(), ArtFrontend(), TreeFileFron
 
 def open_any(path: Path) -> Opened:
     """Open a recording, a tree file or an Augmented Redex Trail."""
-    start = _start(path)
+    try:
+        with path.open("rb") as file:
+            start = file.read(_START)
+    except OSError as problem:
+        raise WhenceError(f"{path}: cannot be read ({problem.strerror})") from problem
     frontend = next(frontend for frontend in FRONTENDS if frontend.recognizes(start))
     return frontend.open(path, _progress(path))
 
@@ -72,22 +76,14 @@ def sources_of(opened: Opened) -> Sources:
     return Sources(opened.folder, opened.began, opened.syntax)
 
 
-def given_or_last(path: Path | None, hint: str = "") -> Path:
-    """The recording that was named, else the project's last one; `hint`: what else helps."""
+def named_or_last(path: Path | None, hint: str = "") -> Path:
+    """The named recording, else the project's last one; `hint` adds to the error if none exists."""
     recording = path or latest()
     if recording is None:
         raise UsageError(
             f"there is no recording of this project: `whence run script.py` makes one{hint}"
         )
     return recording
-
-
-def _start(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_START)
-    except OSError as problem:
-        raise WhenceError(f"{path}: cannot be read ({problem.strerror})") from problem
 
 
 def _progress(path: Path) -> Progress | None:

@@ -27,7 +27,7 @@ from whence.store.answer_writer import AnswerWriter
 
 TESTS = "tests"
 NAMES = (REMEMBERED, "contracts", "type hints", DECLARATIONS, TESTS, "reference", DEFINITIONS)
-"""The oracles that go by a name of their own, in their order."""
+"""The oracles that have a fixed name, in their order."""
 
 
 def language_oracles(opened: Opened, request: SessionRequest) -> OracleSet:
@@ -54,12 +54,12 @@ def gather(
 
 def turned_off(request: SessionRequest, oracles: Sequence[Oracle]) -> list[Event]:
     """The oracles that are not to be asked, as events of the session."""
-    known = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles), *request.oracle]))
+    names = list(dict.fromkeys([*NAMES, *(oracle.name for oracle in oracles), *request.oracle]))
     events: list[Event] = []
     for text in request.no_oracle:
-        name = text if text in known else text.lower().replace("-", " ").replace("_", " ")
-        if name not in known:
-            raise UsageError(f"there is no oracle {text}; there is {', '.join(known)}")
+        name = text if text in names else text.lower().replace("-", " ").replace("_", " ")
+        if name not in names:
+            raise UsageError(f"there is no oracle {text}; there is {', '.join(names)}")
         events.append(OracleTurned(name, on=False))
     return events
 

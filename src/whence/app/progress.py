@@ -1,4 +1,4 @@
-"""Shows on the terminal what takes long: one line on standard error, erased at the end.
+"""Shows long operations on the terminal: one line on standard error, erased at the end.
 
 It shows nothing if standard error is no terminal, and nothing in the first second.
 """

@@ -11,6 +11,7 @@ from whence.app.session_driver import SessionDriver
 from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
+from whence.report.findings import NOT_ASKED, Findings
 from whence.report.html import page
 from whence.report.record import record
 from whence.report.regression_test import regression_test, write_test
@@ -20,72 +21,65 @@ from whence.session.reaction import react
 
 def write_report(
     request: SessionRequest,
-    debugging: SessionDriver,
+    driver: SessionDriver,
     diagnosis: Diagnosis,
     note: Callable[[str], None],
 ) -> None:
-    """Write what the options ask for. What is shown in the session is not written again."""
-    state, sources, counts = debugging.state, debugging.sources, debugging.counts
-    findings = debugging.findings(diagnosis)
+    """Write what the options ask for, apart from what the session has shown."""
+    state, sources, counts = driver.state, driver.sources, driver.counts
+    findings = driver.findings(diagnosis)
     if request.format == "json":
-        report = record(
-            state,
-            diagnosis,
-            person=counts.person,
-            oracles=counts.oracles,
-            characters=counts.characters,
-            sources=sources,
-            findings=findings,
-        )
-        inside = debugging.inside
+        report = _record(driver, diagnosis, findings)
+        inside = driver.inside
         if inside is not None:
-            report["zoom"] = _inside(inside)
+            report["zoom"] = _record(inside, inside.diagnosis(react(inside.state)))
         plain = request.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(request.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif request.format == "html":
-        asked = f"{counts.person} answered by a person, {counts.oracle} by others"
-        test = _test_text(debugging, diagnosis)
+        asked = f"{counts.person} answered by a person, {counts.oracles.total()} by others"
+        test = _test_text(driver, diagnosis)
         text = page(state, diagnosis, sources, asked=asked, test=test, findings=findings)
         _write(request.output, text)
     elif request.output is not None:
         _write(request.output, "\n".join(lines(state, diagnosis, sources, findings)) + "\n")
     if request.regression_test is not None:
-        note(_written_test(request.regression_test, debugging, diagnosis))
+        note(_written_test(request.regression_test, driver, diagnosis))
 
 
-def _inside(debugging: SessionDriver) -> dict[str, object]:
-    """How the session inside the call at fault ended."""
-    outcome = react(debugging.state)
-    counts = debugging.counts
+def _record(
+    driver: SessionDriver, diagnosis: Diagnosis, findings: Findings = NOT_ASKED
+) -> dict[str, object]:
+    counts = driver.counts
     return record(
-        debugging.state,
-        debugging.diagnosis(outcome),
+        driver.state,
+        diagnosis,
         person=counts.person,
         oracles=counts.oracles,
         characters=counts.characters,
-        sources=debugging.sources,
+        sources=driver.sources,
+        findings=findings,
     )
 
 
-def _test_text(debugging: SessionDriver, diagnosis: Diagnosis) -> str:
+def _test_text(driver: SessionDriver, diagnosis: Diagnosis) -> str:
     try:
-        return regression_test(debugging.state, diagnosis, debugging.tests).text
+        return regression_test(driver.state, diagnosis, driver.tests).text
     except WhenceError:
         return ""
 
 
-def _written_test(file: str, debugging: SessionDriver, diagnosis: Diagnosis) -> str:
+def _written_test(file: str, driver: SessionDriver, diagnosis: Diagnosis) -> str:
     if diagnosis.status is not Status.FOUND:
         return "No regression test was written: no call was found to be at fault."
     path = Path(file) if file else None
     try:
-        return write_test(regression_test(debugging.state, diagnosis, debugging.tests, path))
+        return write_test(regression_test(driver.state, diagnosis, driver.tests, path))
     except WhenceError as problem:
         return f"No regression test was written: {problem}."
 
 
 def check_output(path: Path | None) -> None:
-    """Better said before the questions than after them."""
+    """Refuse a file that cannot be written, before any question is asked."""
     if path is None:
         return
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""Where a tree, a session, oracles and an interface meet.
+"""Joins a tree, a session, oracles and an interface.
 
 `SessionDriver` drives the pure session: it keeps the session log, expands implicit calls, asks the
 oracles before a person, and counts. It returns only what a person has to decide, or the end.
@@ -8,8 +8,8 @@ Interfaces call `send`; they do not know logs or oracles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,49 +25,30 @@ from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdi
 from whence.ports import (
     Acquitter,
     Following,
+    Note,
     Oracle,
     RegressionTestWriter,
     Reruns,
     Tree,
+    Waiting,
     Zooming,
 )
 from whence.report.findings import Findings
 from whence.report.inquiry import STOPPED, Inquiry
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
-from whence.session import log_entries
+from whence.session import events, log_entries
 from whence.session.engine import apply, expansion, step
-from whence.session.events import (
-    Answered,
-    Ask,
-    Begun,
-    Event,
-    Exhausted,
-    Expand,
-    Expanded,
-    Found,
-    MarkTraced,
-    NotExpandable,
-    OracleTurned,
-    Outcome,
-    Redone,
-    Started,
-    StrategyChosen,
-    SwitchTurned,
-    Trace,
-    TrustGiven,
-    Undone,
-)
+from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import left_to_blame, narrow_diagnosis, only_suspect, react
 from whence.session.state import Facts, Options, State
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
-Notify = Callable[[str], None]
 MOST_CANDIDATES = 1000
 UNREADABLE = "nobody: the call cannot be read"
-MOST_TOLD = 3
+_MOST_LISTED = 3
 NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
 SAID_BY_ORACLE = {
     Verdict.RIGHT: "is right",
@@ -86,20 +67,15 @@ class Counts:
     """How many answers each oracle gave."""
     characters: int = 0
 
-    @property
-    def oracle(self) -> int:
-        """How many answers all oracles gave."""
-        return self.oracles.total()
-
 
 class AnswerSink(Protocol):
-    """Takes note of what persons say, for sessions to come."""
+    """Stores a person's answers for later sessions."""
 
     def begin(self, tree: Tree, answers: Sequence[Answer]) -> None:
-        """The session goes on with answers that were taken note of when they were given."""
+        """A session resumes with these answers, which were stored when they were given."""
 
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
-        """These answers stand now: what is new among them is noted, what is gone is withdrawn."""
+        """These answers hold now: store the new ones, and withdraw those that are gone."""
 
 
 @dataclass
@@ -109,7 +85,7 @@ class SessionDriver:
     state: State
     oracles: Sequence[Oracle] = ()
     log: SessionLog[LogEntry] | InnerLog | None = None
-    notify: Notify = lambda text: None
+    notify: Note = lambda text: None
     counts: Counts = field(default_factory=Counts)
     entries: list[LogEntry] = field(default_factory=list)
     """All that happened since the session began, in this process or an earlier one."""
@@ -120,14 +96,12 @@ class SessionDriver:
     """Where the source of the program is."""
     answer_sink: AnswerSink | None = None
     marks_lines: bool = False
-    """Whether the lines that the call at fault ran are found out, and runs that change nothing are
-    made."""
+    """Whether to find the lines that the call at fault ran, by re-runs that are harmless."""
     may_run: bool = False
     """Whether a person allowed that the program is run again."""
     follows_unasked: bool = False
-    """Whether it is run again for a marked part although no person can be asked."""
-    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Tells a person what takes long while it does."""
+    """Whether the program runs again for a marked part although no person can be asked."""
+    waiting: Waiting = nullcontext
     recording_notes: tuple[str, ...] = ()
     """What the recorder noted about the run."""
     tests: RegressionTestWriter | None = None
@@ -136,7 +110,7 @@ class SessionDriver:
     """The session inside the call at fault, if one was held."""
 
     def __post_init__(self) -> None:
-        """The tree may grow; a log is about the tree that the session began with."""
+        """Keep the first tree: the log is about it, even if the tree is expanded."""
         self._first_tree = self.state.tree
         if isinstance(self.reruns, Following):
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
@@ -148,16 +122,16 @@ class SessionDriver:
         A setting that changes nothing is skipped.
         """
         self._replay()
-        goes_on = bool(self.entries)
+        resumes = bool(self.entries)
         for setting in settings:
             if not self._holds(setting):
                 self._step(setting)
-        if self.entries and not goes_on:
-            self._step(Begun())
+        if self.entries and not resumes:
+            self._step(events.Begun())
         outcome, is_allowed = react(self.state), True
-        while goes_on and isinstance(outcome, Trace):
+        while resumes and isinstance(outcome, events.Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
-            outcome = self._step(MarkTraced(outcome.answer))
+            outcome = self._step(events.MarkTraced(outcome.answer))
         if not is_allowed:
             self.notify(f"The origin of what you marked is not known now: {NOT_ALLOWED}.")
         if self.answer_sink is not None:
@@ -166,15 +140,15 @@ class SessionDriver:
 
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
-        if isinstance(event, Undone | Redone):
-            steps = self._steps_back() if isinstance(event, Undone) else self._steps_forth()
+        if isinstance(event, events.Undone | events.Redone):
+            steps = self._steps_back() if isinstance(event, events.Undone) else self._steps_forth()
             for _ in range(steps):
                 self.state = apply(self.state, event)
                 self._keep(event)
             self._remember()
             return self._settled(react(self.state))
         outcome = self._step(event)
-        if isinstance(event, Answered):
+        if isinstance(event, events.Answered):
             self.counts.person += len(event.answers)
         self._remember()
         return self._settled(outcome)
@@ -192,7 +166,7 @@ class SessionDriver:
 
     def diagnosis(self, outcome: Outcome, left: str = "") -> Diagnosis:
         """How the session ended; one that did not end is undetermined for the reason given."""
-        if isinstance(outcome, Found | Exhausted):
+        if isinstance(outcome, events.Found | events.Exhausted):
             return outcome.diagnosis
         reason = left or "the session was left before its end"
         return Diagnosis(
@@ -202,7 +176,7 @@ class SessionDriver:
         )
 
     def findings(self, diagnosis: Diagnosis) -> Findings:
-        """What running things again tells of a diagnosis, as far as that may be done."""
+        """What re-runs find out about a diagnosis, as far as they are allowed."""
         harmless = self.marks_lines and self.reruns is not None and self.reruns.is_harmless
         return self._inquiry.findings(
             self.state, diagnosis, lines=self.marks_lines, may_run=self.may_run or harmless
@@ -222,7 +196,7 @@ class SessionDriver:
         with self.waiting("running it again"):
             tree, provenance = self.reruns.zoom(node)
         state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
-        for event in (*said_before(self.state, tree), Begun()):
+        for event in (*said_before(self.state, tree), events.Begun()):
             state = apply(state, event)
         path = None if self.log is None else self.log.path
         log = InnerLog(self.entries, self._keep, node, tree, path)
@@ -236,11 +210,11 @@ class SessionDriver:
         return inner, inner.start()
 
     def _may_run_unasked(self, reruns: Reruns) -> bool:
-        """Whether what a person wishes for is run without asking back."""
+        """Whether a re-run that a person's command needs is made without asking again."""
         return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
 
     def _trace(self, answer: Answer) -> bool:
-        """Find out where a marked part came from, or give it up; whether that was allowed."""
+        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
         reruns = self.reruns
         assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
         assert answer.mark is not None, "only a mark is traced"
@@ -252,11 +226,11 @@ class SessionDriver:
             return True  # nothing to follow; the report says that the call cannot be read
         if not reruns.needs_run(answer.node, part):
             return True
-        # Nobody wishes a re-run for what a symptom leads to or an oracle marked.
-        wished = answer.by == PERSON
-        if not (self.may_run or (wished and self._may_run_unasked(reruns))):
+        # Nobody asked for a re-run if a symptom or an oracle made the mark.
+        by_person = answer.by == PERSON
+        if not (self.may_run or (by_person and self._may_run_unasked(reruns))):
             reruns.give_up(answer.node, part, NOT_ALLOWED)
-            return not wished
+            return not by_person
         try:
             reruns.follow(answer.node, part)
         except KeyboardInterrupt:
@@ -265,7 +239,7 @@ class SessionDriver:
 
     def _step(self, event: Event) -> Outcome:
         self.state, outcome = step(self.state, event)
-        if not isinstance(event, Started | Expanded | MarkTraced):
+        if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
             self._keep(event)
         return outcome
 
@@ -292,50 +266,52 @@ class SessionDriver:
     def _holds(self, setting: Event) -> bool:
         facts = self.state.facts
         match setting:
-            case TrustGiven(trust):
+            case events.TrustGiven(trust):
                 return trust in facts.trusts
-            case StrategyChosen(name):
+            case events.StrategyChosen(name):
                 return find_strategy(name).name == facts.strategy
-            case SwitchTurned(name, on):
+            case events.SwitchTurned(name, on):
                 return getattr(facts.switches, name) is on
-            case OracleTurned(name, on):
+            case events.OracleTurned(name, on):
                 return on is (name not in facts.silenced)
             case _:
                 return False
 
     def _settled(self, outcome: Outcome) -> Outcome:
-        """Do all that needs no person, and say who answered what."""
-        said: list[Answer] = []
+        """Do all that needs no person, and say which oracle answered what."""
+        answers: list[Answer] = []
         try:
-            return self._without_person(outcome, said)
+            return self._without_person(outcome, answers)
         finally:
-            for line in _told(self.state, said):
+            for line in _answer_lines(self.state, answers):
                 self.notify(line)
 
-    def _without_person(self, outcome: Outcome, said: list[Answer]) -> Outcome:
+    def _without_person(self, outcome: Outcome, answers: list[Answer]) -> Outcome:
         while True:
-            if isinstance(outcome, Expand):
+            if isinstance(outcome, events.Expand):
                 event = self._expansion(outcome)
-                if isinstance(event, Expanded):
+                if isinstance(event, events.Expanded):
                     self._keep(outcome)
                 outcome = self._step(event)
-            elif isinstance(outcome, Trace):
+            elif isinstance(outcome, events.Trace):
                 self._trace(outcome.answer)
-                outcome = self._step(MarkTraced(outcome.answer))
-            elif isinstance(outcome, Ask) and outcome.question.problem:
+                outcome = self._step(events.MarkTraced(outcome.answer))
+            elif isinstance(outcome, events.Ask) and outcome.question.problem:
                 self.notify(f"Skipped: {outcome.question.problem}.")
                 unknown = Answer(outcome.question.node, Verdict.UNKNOWN, by=UNREADABLE)
-                outcome = self._step(Answered((unknown,)))
-            elif isinstance(outcome, Ask):
+                outcome = self._step(events.Answered((unknown,)))
+            elif isinstance(outcome, events.Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
                     only = only_suspect(self.state, self._acquitted)
-                    return outcome if only is None else Found(only)
+                    return outcome if only is None else events.Found(only)
                 self.counts.oracles[answer.by] += 1
-                said.append(answer)
-                outcome = self._step(Answered((answer,)))
-            elif isinstance(outcome, Found):
-                return Found(narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted))
+                answers.append(answer)
+                outcome = self._step(events.Answered((answer,)))
+            elif isinstance(outcome, events.Found):
+                return events.Found(
+                    narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted)
+                )
             else:
                 return outcome
 
@@ -384,27 +360,29 @@ class SessionDriver:
             self.answer_sink = None
             self.notify(str(problem))
 
-    def _expansion(self, request: Expand) -> Event:
+    def _expansion(self, request: events.Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
         try:
             with self.waiting("running it again"):
                 return expansion(self.state, request)
         except UsageError as problem:
-            return NotExpandable(request.node, str(problem))
+            return events.NotExpandable(request.node, str(problem))
 
     def _replay(self) -> None:
-        """Take in what the log holds, but for what is about calls that are gone by now."""
+        """Apply the entries of the log, except those about calls that no longer exist."""
         lost = 0
         for entry in list(self.log.entries) if self.log else []:
             if isinstance(entry, InsideCall):
                 self.entries.append(entry)
                 continue
-            event = self._expansion(entry) if isinstance(entry, Expand) else entry
+            event = self._expansion(entry) if isinstance(entry, events.Expand) else entry
             try:
                 self.state = apply(self.state, event)
             except WhenceError:
                 lost += 1
-                if not isinstance(event, Undone | Redone | Expanded | NotExpandable):
+                if not isinstance(
+                    event, events.Undone | events.Redone | events.Expanded | events.NotExpandable
+                ):
                     # An undo that follows it takes back nothing, and not what came before it.
                     self.state = self.state.with_facts(self.state.facts)
             else:
@@ -423,17 +401,17 @@ class SessionDriver:
             self.notify(str(problem))
 
 
-def _told(state: State, said: Sequence[Answer]) -> list[str]:
-    """Who answered what, or how many each answered where there are more than a few."""
-    if len(said) > MOST_TOLD:
-        counts = Counter(answer.by for answer in said)
+def _answer_lines(state: State, answers: Sequence[Answer]) -> list[str]:
+    """Which oracle answered what, or how many answers each gave if there are many."""
+    if len(answers) > _MOST_LISTED:
+        counts = Counter(answer.by for answer in answers)
         return [f"Answered by {name}: {count} questions." for name, count in counts.items()]
     lines = []
-    for answer in said:
+    for answer in answers:
         call, _ = readable_call(state.tree, state.tree.position(answer.node))
         reason = f": {answer.reason}" if answer.reason else ""
         verdict = SAID_BY_ORACLE[answer.verdict]
-        # A sentence of its own does not go on with "is wrong".
+        # A whole sentence cannot be followed by "is wrong".
         is_sentence = call.text and call.outcome.kind is not OutcomeKind.RETURNED
         equation = f"{call.equation(BRIEF)}{': it' if is_sentence else ''}"
         lines.append(f"{equation} {verdict}, says {answer.by}{reason}.")
@@ -456,8 +434,8 @@ def said_before(state: State, tree: Tree) -> list[Event]:
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
     facts = state.facts
-    trusts = [TrustGiven(trust) for trust in facts.trusts]
-    return [StrategyChosen(facts.strategy), *trusts, Answered(tuple(answers))]
+    trusts = [events.TrustGiven(trust) for trust in facts.trusts]
+    return [events.StrategyChosen(facts.strategy), *trusts, events.Answered(tuple(answers))]
 
 
 def _by_oracle(before: Facts, after: Facts) -> bool:

@@ -70,10 +70,10 @@ def run(options: argparse.Namespace) -> int:
         raise WhenceError("this needs a checkout of whence: the corpus is not installed with it")
     words = []
     for option in dict.fromkeys(name for names in _OPTIONS.values() for name in names):
-        given = getattr(options, option)
-        if given is not None and option not in _OPTIONS[options.what]:
+        value = getattr(options, option)
+        if value is not None and option not in _OPTIONS[options.what]:
             raise UsageError(f"--{option} has no meaning for whence bench {options.what}")
-        for word in given if isinstance(given, list) else [given] if given is not None else []:
+        for word in value if isinstance(value, list) else [value] if value is not None else []:
             words += [f"--{option}", word]
     if options.write is not None:
         words += ["--write", options.write]

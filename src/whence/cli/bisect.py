@@ -8,13 +8,11 @@ follows.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from pathlib import Path
 
 from whence.cli import record, run
-from whence.errors import WhenceError
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.oracles.bisection import Bisection, BisectionResult, Command
 from whence.langs.python.oracles.checkouts import git, repository
@@ -57,11 +55,11 @@ def bisect(options: argparse.Namespace) -> int:
     target = record.target_of(options, _USAGE)
     top = repository(str(Path.cwd()))
     command = _command(target, options.time_limit or _LIMIT)
-    found = Bisection(top, command, _tell).find(options.good, options.bad)
-    _tell(_told(top, found))
+    result = Bisection(top, command, _print).find(options.good, options.bad)
+    _print(_result_text(top, result))
     if options.only_revision:
         return 0
-    options.reference = f"git:{found.good}"
+    options.reference = f"git:{result.good}"
     if _is_test(target):
         return _debug_test(target, options)
     return run.debug_program(options, target)
@@ -85,25 +83,22 @@ def _command(target: Target, limit: float) -> Command:
     return Command([sys.executable, *words], str(cwd), needs, limit)
 
 
-def _told(top: str, found: BisectionResult) -> str:
+def _result_text(top: str, result: BisectionResult) -> str:
     def named(revision: str) -> str:
         return git(top, "log", "-1", "--format=%h %s", revision)
 
-    text = f"It was right in {named(found.good)}, and is wrong since {named(found.bad)}"
-    if found.untried:
-        text += f", or since one of {len(found.untried)} before it that could not be tried"
+    text = f"It was right in {named(result.good)}, and is wrong since {named(result.bad)}"
+    if result.untried:
+        text += f", or since one of {len(result.untried)} before it that could not be tried"
     return text + "."
 
 
 def _debug_test(target: Target, options: argparse.Namespace) -> int:
-    """By `whence test`, where there is one."""
-    with contextlib.suppress(ImportError):
-        from whence.cli.main import COMMANDS, main
+    """Debug a test, as `whence test` does."""
+    from whence.cli.main import main
 
-        if "test" in COMMANDS:
-            return main(["test", "--reference", options.reference, "--", target.name])
-    raise WhenceError(f"go on with: whence test --reference {options.reference} -- {target.name}")
+    return main(["test", "--reference", options.reference, "--", target.name])
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -80,16 +80,15 @@ def run(options: argparse.Namespace) -> int:
     """Run the command again, and print whether the symptom and the wrong calls are gone."""
     path = _recording(options.recording)
     before = open_trace(path)
-    known = recording_summary(before)
-    if known is None or not known.header.command:
+    summary = recording_summary(before)
+    if summary is None or not summary.header.command:
         raise WhenceError(f"{path} does not say which command it was: it cannot be run again")
-    header = known.header
+    header = summary.header
     trust = PythonRecordingTrust(path, header)
     require_trust(trust, path, allowed=options.trust_recording)
-    place = project_folder(path) or recordings.folder()
-    place = place.absolute()
+    place = (project_folder(path) or recordings.folder()).absolute()
     file = answer_file(place / "answers.jsonl", print)
-    # Found before the run, which takes its time.
+    # Read before the re-run, which takes longer.
     runs = [_Run(before, place.parent)]
     again = _run_again(path.absolute(), header, options.time_limit)
     runs.append(_Run(open_trace(again), place.parent))
@@ -101,21 +100,21 @@ def run(options: argparse.Namespace) -> int:
     if symptom is not None and not gone:
         recordings.write_symptom(again, symptom)
     if gone and not left:
-        print("Nothing that was called wrong occurs any more.")
+        print("Nothing that was called wrong occurs now.")
         return 0
-    print(f"`whence debug {os.path.relpath(again)}` goes on from here.")
+    print(f"`whence debug {os.path.relpath(again)}` continues from here.")
     return 1
 
 
 def _recording(name: str) -> Path:
     if name != LAST:
         return Path(name)
-    found = recordings.recordings()
-    if not found:
+    paths = recordings.recordings()
+    if not paths:
         raise UsageError("there is no recording in this project; name one: whence check FILE")
-    # A run in which all was well again is not the one that is meant.
-    wrong = [path for path in found if recordings.read_symptom(path) is not None]
-    return (wrong or found)[-1]
+    # Later runs in which nothing was wrong are not what the user means.
+    wrong = [path for path in paths if recordings.read_symptom(path) is not None]
+    return (wrong or paths)[-1]
 
 
 # --- running it again ----------------------------------------------------------------------------
@@ -152,10 +151,10 @@ def _order(header: TraceHeader, output: str) -> Order:
 def _as_then(path: Path, header: TraceHeader) -> Iterator[None]:
     """In the folder, with the environment and the input that the program had, as far as known."""
     environment = kept_environment(path)
-    given = recordings.beside(path, "stdin")
+    stdin = recordings.beside(path, "stdin")
     old_environment, old_input = dict(os.environ), os.dup(0)
     try:
-        source = os.open(given if given.exists() else os.devnull, os.O_RDONLY)
+        source = os.open(stdin if stdin.exists() else os.devnull, os.O_RDONLY)
         os.dup2(source, 0)
         os.close(source)
         if environment is not None:
@@ -190,7 +189,10 @@ def symptom_now(symptom: Symptom | None, old: ColumnTree, new: ColumnTree) -> tu
         return _output(symptom.line, before.lines, after.lines)
     if symptom.kind in (SymptomKind.RESULT, SymptomKind.EXPRESSION):
         part = symptom.expression or "result"
-        then, now = _part(old, before.top, part), _part(new, after.top, part)
+        then, now = (
+            _shown(readable_call(tree, run.top)[0], part)
+            for tree, run in ((old, before), (new, after))
+        )
         return then != now, f"What was wrong, {part}, was {then} and {_is_now(then, now)}."
     return not after.failed, _ended(before.ending, after.ending, not after.failed)
 
@@ -211,11 +213,7 @@ def _output(line: int | None, old: tuple[str, ...], new: tuple[str, ...]) -> tup
 
 
 def _is_now(then: str, now: str, shown: Callable[[str], str] = str) -> str:
-    return "is so still" if then == now else f"is now {shown(now)}"
-
-
-def _part(tree: ColumnTree, position: int, part: str) -> str:
-    return _shown(readable_call(tree, position)[0], part)
+    return "is still the same" if then == now else f"is now {shown(now)}"
 
 
 # --- the calls that were judged ------------------------------------------------------------------
@@ -276,12 +274,12 @@ def became_of(said: StoredAnswer, before: _Run, after: _Run) -> tuple[str, bool]
         after.by_inputs.get(said.equation.inputs),
     )
     if now is None:
-        gone = "" if then is None or said.verdict is Verdict.RIGHT else "it is not made any more"
+        gone = "" if then is None or said.verdict is Verdict.RIGHT else "it is no longer made"
         return gone, False
     if said.verdict is Verdict.INADMISSIBLE:
         return "it is still made", True
     if said.equation.digest in now:
-        return ("", False) if said.verdict is Verdict.RIGHT else ("it still gives that", True)
+        return ("", False) if said.verdict is Verdict.RIGHT else ("it still does that", True)
     position = next(iter(now.values()))
     call, _ = readable_call(after.tree, position)
     gives = f"now {call.right(_TEXT)}"

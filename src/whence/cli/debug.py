@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from whence.app import diagnosing
-from whence.app.first_answers import FirstAnswers
-from whence.app.frontends import given_or_last, open_any
-from whence.cli import session_options, symptom_option
+from whence.app.first_answers import first_answers
+from whence.app.frontends import named_or_last, open_any
+from whence.cli import session_options
 
 
 def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,18 +25,19 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "file", type=Path, metavar="FILE", nargs="?",
         help="the tree (default: the last recording)",
     )  # fmt: skip
-    symptom_option.add_option(command)
+    session_options.add_symptom(command)
     session_options.add_options(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the tree and hold the session."""
-    path = given_or_last(options.file, ", `whence debug FILE` opens a file")
+    path = named_or_last(options.file, ", `whence debug FILE` opens a file")
     opened = open_any(path)
-    # A recording that is the project's was made to find a fault; others may serve other ends.
-    first = FirstAnswers(opened, options.wrong, asks=options.file is None, fresh=options.fresh)
+    # The project's own recordings were made to find a fault; others may serve other purposes.
+    asks = options.file is None
     return diagnosing.diagnose(
-        session_options.read(options), opened, path, first,
+        session_options.read(options), opened, path,
+        lambda screen: first_answers(opened, options.wrong, screen, asks=asks, fresh=options.fresh),
         symptom_is_named=options.wrong is not None,
     )  # fmt: skip

@@ -51,7 +51,7 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     usable = [candidate for candidate in every if candidate.can_be_used]
     for candidate in every:
         if candidate.can_be_used:
-            taken = ", taken unless you say otherwise" if candidate is usable[0] else ""
+            taken = ", the default" if candidate is usable[0] else ""
             yield f"  {candidate.name:<8} yes ({candidate.what}){taken}"
         else:
             yield f"  {candidate.name:<8} no: {candidate.obstacle}"
@@ -103,4 +103,4 @@ def _trouble(folder: str) -> str:
     place = folder
     while not os.path.isdir(place) and os.path.dirname(place) != place:
         place = os.path.dirname(place)
-    return "" if os.access(place, os.W_OK) else " (which cannot be written: they are made anew)"
+    return "" if os.access(place, os.W_OK) else " (not writable: they are rebuilt each time)"

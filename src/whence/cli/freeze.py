@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from whence.app.foreign_recordings import require_trust
-from whence.app.frontends import given_or_last
+from whence.app.frontends import named_or_last
 from whence.cli.session_options import add_trust
 from whence.errors import UsageError
 from whence.langs.python.recording_trust import PythonRecordingTrust
@@ -54,7 +54,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Try to freeze the calls, and print which can be frozen."""
-    path = given_or_last(options.recording)
+    path = named_or_last(options.recording)
     tree = open_trace(path)
     trust = PythonRecordingTrust(path, header_of(tree))
     require_trust(trust, path, allowed=options.trust_recording)

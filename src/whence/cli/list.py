@@ -11,6 +11,7 @@ from whence.errors import WhenceError
 from whence.langs.python.frontend import PythonFrontend
 from whence.langs.python.recordings import read_symptom, recordings, remove
 from whence.model.call import OutcomeKind
+from whence.model.value import cut
 from whence.ports import Tree
 from whence.report.source import from_here
 from whence.store.session_log import default_path
@@ -37,17 +38,17 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Print them, or remove some."""
-    found = recordings()
+    paths = recordings()
     if options.prune is not None:
-        old = found[: max(0, len(found) - options.prune)]
+        old = paths[: max(0, len(paths) - options.prune)]
         for path in old:
             remove(path)
             default_path(path).unlink(missing_ok=True)
-        print(f"removed {len(old)}, kept {len(found) - len(old)}")
+        print(f"removed {len(old)}, kept {len(paths) - len(old)}")
         return 0
-    if not found:
+    if not paths:
         print("There are no recordings here: `whence run script.py` makes one.")
-    for path in found:
+    for path in paths:
         for line in _lines(path):
             print(line)
     return 0
@@ -65,9 +66,7 @@ def _lines(path: Path) -> list[str]:
     facts += _wrong(path)
     if default_path(path).exists():
         facts.append("session begun")
-    command = shlex.join(recording.command)
-    if len(command) > _COMMAND:
-        command = command[: _COMMAND - 1] + "…"
+    command = cut(shlex.join(recording.command), _COMMAND)
     return [from_here(str(path)), f"  {when}  {command}", f"  {', '.join(facts)}"]
 
 

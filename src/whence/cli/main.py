@@ -102,7 +102,7 @@ def _report_bug() -> int:
 
 
 def _end_orderly() -> None:
-    """Told to end by a signal, processes and folders of re-runs are not left behind."""
+    """On a signal, exit in the normal way, so that processes and folders of re-runs are removed."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -110,7 +110,7 @@ def _end_orderly() -> None:
 
 
 def _prepare_streams() -> None:
-    """Whatever the streams of this process are, writing a character to them is no failure."""
+    """Make sure that writing any character to the standard streams cannot fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -120,6 +120,6 @@ def _prepare_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Python writes what is left at exit, and would complain about it once more."""
+    """Drop buffered output: Python would try to write it at exit, and fail again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,8 +35,8 @@ def manual() -> str:
 
 
 def _commands(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    found = next(a for a in whole._actions if isinstance(a, argparse._SubParsersAction))
-    return dict(found.choices)
+    commands = next(a for a in whole._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(commands.choices)
 
 
 def _groups(command: argparse.ArgumentParser) -> list[tuple[str, list[argparse.Action]]]:

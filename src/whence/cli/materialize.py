@@ -1,17 +1,16 @@
-"""`whence materialize [RECORDING] [CALL]`: find out what a call did that was only counted."""
+"""`whence materialize [RECORDING] [CALL]`: record the calls below a call that were only counted."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from whence.app.foreign_recordings import require_trust
-from whence.app.frontends import given_or_last, open_any
+from whence.app.frontends import named_or_last, open_any
 from whence.app.progress import ProgressDisplay
 from whence.cli.convert import header_of
 from whence.cli.session_options import add_budget, add_trust
@@ -56,8 +55,8 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Expand one call, and show what came to light."""
-    path = given_or_last(options.recording)
+    """Expand one call, and show the calls below it."""
+    path = named_or_last(options.recording)
     opened = open_any(path)
     if opened.trust is not None:
         require_trust(opened.trust, path, allowed=options.trust_recording)
@@ -73,9 +72,14 @@ def run(options: argparse.Namespace) -> int:
         grown = tree.expand(position, 1)
     seconds = time.monotonic() - began
     width = max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
-    for line in _lines(tree, grown, node, seconds):
-        print(line)
-    for line in tree_lines(grown, options.depth, width, grown.position(node)):
+    top = grown.position(node)
+    recorded = int(grown.columns.end[top]) - top - 1
+    counted = float(tree.columns.weight[position]) - 1
+    print(
+        f"call {node}: {recorded:,} of the {counted:,.0f} calls below it were recorded, in "
+        f"{seconds:.1f} s"
+    )
+    for line in tree_lines(grown, options.depth, width, top):
         print(line)
     if options.output is not None:
         write_tree(options.output, grown, None, header_of(opened))
@@ -84,18 +88,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _heaviest(tree: Tree) -> int:
     columns = tree.columns
-    trusted = np.array([each.trusted for each in tree.functions], dtype=bool)[columns.function]
+    trusted = np.array([function.trusted for function in tree.functions], dtype=bool)[
+        columns.function
+    ]
     hidden = np.flatnonzero((columns.implicit != 0) & ~trusted)
     if not len(hidden):
-        raise UsageError("no call of this recording was only counted: all is there")
+        raise UsageError("all calls of this recording were recorded: none was only counted")
     return int(hidden[np.argmax(columns.weight[hidden])])
-
-
-def _lines(tree: Tree, grown: Tree, node: int, seconds: float) -> Iterator[str]:
-    counted = float(tree.columns.weight[tree.position(node)]) - 1
-    position = grown.position(node)
-    found = int(grown.columns.end[position]) - position - 1
-    yield (
-        f"call {node}: {found:,} of the {counted:,.0f} calls below it came to light, in "
-        f"{seconds:.1f} s"
-    )

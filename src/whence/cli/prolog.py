@@ -145,7 +145,8 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join([*_listed(execution), *_unseen(execution)]), file=out, flush=True)
         if options.slice is not None or options.picture is not None:
             return _slice(options, execution)
-        reference = None if options.reference is None else _reference(options)
+        path = options.reference
+        reference = None if path is None else ReferenceProgram(Path(path))
         if reference is not None:
             opened.callback(reference.close)
         tree = _tree(options, execution, reference, test, out)
@@ -184,10 +185,6 @@ def _executed(
         limits=RunLimits(options.max_events, options.max_depth, options.max_seconds, options.depth),
         preparation=preparation,
     )
-
-
-def _reference(options: argparse.Namespace) -> ReferenceProgram:
-    return ReferenceProgram(Path(options.reference))
 
 
 def _slice(options: argparse.Namespace, execution: GoalExecution) -> int:
@@ -242,14 +239,13 @@ def _descriptor(stream: TextIO) -> int | None:
 def _listed(execution: GoalExecution) -> list[str]:
     shown = [f"{number:4}  {text}" for number, text in enumerate(execution.answers, 1)]
     if execution.raised is not None:
-        return (
-            ["Answers:", *shown, f"then it raised {execution.raised}"]
-            if shown
-            else [f"It raised {execution.raised}"]
-        )
-    if execution.stopped is not None:
-        ending = f"id not end within {execution.stopped}."
-        return ["Answers:", *shown, f"then it d{ending}"] if shown else [f"It d{ending}"]
+        ending = f"raised {execution.raised}"
+    elif execution.stopped is not None:
+        ending = f"did not end within {execution.stopped}."
+    else:
+        ending = ""
+    if ending:
+        return ["Answers:", *shown, f"then it {ending}"] if shown else [f"It {ending}"]
     if not shown:
         return ["It has no answer."]
     return ["Answers:", *shown, "No more." if execution.has_all_answers else "There may be more."]
@@ -260,7 +256,7 @@ def _unseen(execution: GoalExecution) -> list[str]:
     if not execution.run.unseen:
         return []
     what = " and ".join(execution.run.unseen)
-    return [f"What {what} did is not looked into; whoever called them answers for it."]
+    return [f"What {what} did was not traced; a fault in it is blamed on the caller."]
 
 
 def _tree(

@@ -88,16 +88,6 @@ def add_options(trace: argparse._ActionsContainer, choice: argparse._ActionsCont
     _configure_choice(choice)
 
 
-def _rules(options: argparse.Namespace) -> UserCodeRules:
-    kept = (name.strip() for names in options.filter for name in names.split(","))
-    return UserCodeRules(
-        tuple(options.user_code),
-        tuple(options.only),
-        tuple(options.leave_out),
-        tuple(filter(None, kept)),
-    )
-
-
 def _configure_trace(group: argparse._ActionsContainer) -> None:
     defaults = RecordOptions()
     group.add_argument(
@@ -180,7 +170,7 @@ def run(options: argparse.Namespace) -> NoReturn:
     target = target_of(options, _USAGE)
     target.check()
     check(options)
-    order = order_of(options, target, options.output or _default_output(target))
+    order = order_of(options, target, options.output or f"{short_name(target)}.whence")
     message = ClosingMessage.AT_TERMINAL
     if options.verbose or options.quiet:
         message = ClosingMessage.ALWAYS if options.verbose else ClosingMessage.ON_PROBLEM
@@ -197,13 +187,20 @@ def run(options: argparse.Namespace) -> NoReturn:
 
 def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
     """The order that the options of `add_options` ask for."""
+    kept = (name.strip() for names in options.filter for name in names.split(","))
+    rules = UserCodeRules(
+        tuple(options.user_code),
+        tuple(options.only),
+        tuple(options.leave_out),
+        tuple(filter(None, kept)),
+    )
     settings = usual_settings(
         output,
         Detail(options.detail),
         options.max_calls,
         options.max_bytes,
         options.depth,
-        rules=_rules(options),
+        rules=rules,
         backend=options.backend,
         whole_values=options.whole_values,
     )
@@ -218,36 +215,27 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that cannot be had here, or not together."""
-    if options.journal:
-        _check_journal(options)
-    if options.call_limit is not None or options.depth_limit is not None:
-        _check_limits(options)
-
-
-def _check_limits(options: argparse.Namespace) -> None:
-    if choose_backend(options.backend).name != NATIVE:
+    if options.journal and options.children:
+        raise UsageError("--journal is of one process: leave out --children")
+    missing = obstacle(options.backend) if options.journal else None
+    if missing:
+        raise UsageError(f"--journal: {missing}")
+    has_limit = options.call_limit is not None or options.depth_limit is not None
+    if has_limit and choose_backend(options.backend).name != NATIVE:
         raise UsageError("--call-limit and --depth-limit need the recorder in C")
     if options.depth_limit is not None and options.filter:
         raise UsageError("how deep calls are nested is not known with --filter: take --call-limit")
 
 
-def _check_journal(options: argparse.Namespace) -> None:
-    if options.children:
-        raise UsageError("--journal is of one process: leave out --children")
-    missing = obstacle(options.backend)
-    if missing:
-        raise UsageError(f"--journal: {missing}")
-
-
 def target_of(options: argparse.Namespace, usage: str) -> Target:
     """The program that is to be run."""
-    for kind, given in (
+    for kind, typed in (
         (TargetKind.MODULE, options.module),
         (TargetKind.CODE, options.code),
         (TargetKind.CALL, getattr(options, "call", None)),
     ):
-        if given is not None:
-            words = _unprotected(given)
+        if typed is not None:
+            words = _unprotected(typed)
             if not words:
                 raise UsageError(f"{kind.value} is followed by nothing: {usage}")
             return Target(kind, words[0], tuple(words[1:]))
@@ -261,10 +249,6 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
 
 def _unprotected(words: Sequence[str]) -> list[str]:
     return [_DASHES if word == _PROTECTED else word for word in words]
-
-
-def _default_output(target: Target) -> str:
-    return short_name(target) + ".whence"
 
 
 def short_name(target: Target) -> str:

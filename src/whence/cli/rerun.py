@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 from whence.app.foreign_recordings import require_trust
-from whence.app.frontends import given_or_last
+from whence.app.frontends import named_or_last
 from whence.cli.session_options import add_trust
 from whence.errors import UsageError
 from whence.langs.python.recording_trust import PythonRecordingTrust
@@ -48,14 +48,14 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Run it again and compare."""
-    path = given_or_last(options.recording)
+    path = named_or_last(options.recording)
     tree = open_trace(path)
     trust = PythonRecordingTrust(path, header_of(tree))
     require_trust(trust, path, allowed=options.trust_recording)
     if journal_beside(path, header_of(tree)) is None and not options.live:
         raise UsageError(
-            f"{path}: was recorded without a journal, so the program would do again what it did "
-            "to files and to others; record it with --journal, or allow that with --live"
+            f"{path}: was recorded without a journal, so a re-run would repeat its effects on "
+            "files and on other programs; record it with --journal, or allow that with --live"
         )
     checked = check(path, tree, options.time_limit)
     for line in _lines(path, checked):
@@ -68,17 +68,14 @@ def _lines(path: Path, checked: DeterminismReport) -> list[str]:
     if checked.divergence is None:
         answers = f"{checked.played:,} answer{'s' * (checked.played != 1)}"
         played = f", with {answers} from the journal" if checked.played else ""
-        if not checked.ended:
-            said = f"{path}: {calls} the same{played}. {checked.unknown}"
-        else:
-            said = f"{path}: runs again as it did: {calls} the same{played}. {checked.unknown}"
-        return textwrap.wrap(said, _WIDTH)
-    found = checked.divergence
+        matches = "the re-run matches the recording: " if checked.ended else ""
+        text = f"{path}: {matches}{calls} the same{played}. {checked.unknown}"
+        return textwrap.wrap(text, _WIDTH)
+    divergence = checked.divergence
+    where = f"{path}: the re-run diverges from the recording at call {divergence.call:,}."
     return [
-        *textwrap.wrap(
-            f"{path}: goes another way when it is run again, at call {found.call:,}.", _WIDTH
-        ),
-        *textwrap.wrap(f"  recorded: {found.recorded}", _WIDTH, subsequent_indent="    "),
-        *textwrap.wrap(f"  now:      {found.again}", _WIDTH, subsequent_indent="    "),
+        *textwrap.wrap(where, _WIDTH),
+        *textwrap.wrap(f"  recorded: {divergence.recorded}", _WIDTH, subsequent_indent="    "),
+        *textwrap.wrap(f"  now:      {divergence.again}", _WIDTH, subsequent_indent="    "),
         *textwrap.wrap(checked.cause, _WIDTH),
     ]

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from whence.app import diagnosing
-from whence.app.first_answers import FirstAnswers
+from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
-from whence.cli import record, session_options, symptom_option
+from whence.cli import record, session_options
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.launching.first_run import (
@@ -54,7 +54,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def add_options(command: argparse.ArgumentParser) -> None:
     """All that can be said besides the program."""
     running = command.add_argument_group("the run")
-    symptom_option.add_option(running)
+    session_options.add_symptom(running)
     running.add_argument(
         "--time-limit", metavar="SECONDS", type=_seconds,
         help="stop the program after this time; the calls that were running count as not ended",
@@ -103,9 +103,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     opened = open_any(recording)
     if options.answers is None:
         _take_terminal()
-    first = FirstAnswers(opened, options.wrong, asks=True)
     return diagnosing.diagnose(
-        session_options.read(options), opened, recording, first,
+        session_options.read(options), opened, recording,
+        lambda screen: first_answers(opened, options.wrong, screen, asks=True),
         symptom_is_named=options.wrong is not None,
     )  # fmt: skip
 
@@ -129,11 +129,11 @@ def _take_terminal() -> None:
         return
     place = "/dev/tty" if sys.stdout.isatty() or sys.stderr.isatty() else os.devnull
     try:
-        found = os.open(place, os.O_RDWR)
+        terminal = os.open(place, os.O_RDWR)
     except OSError:
-        found = os.open(os.devnull, os.O_RDWR)
-    os.dup2(found, 0)
-    os.close(found)
+        terminal = os.open(os.devnull, os.O_RDWR)
+    os.dup2(terminal, 0)
+    os.close(terminal)
     sys.stdin = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
 
 

@@ -14,7 +14,9 @@ from whence.app.foreign_recordings import OPTION
 from whence.app.oracle_gathering import NAMES
 from whence.app.report_writing import check_output
 from whence.app.session_request import SessionRequest
+from whence.errors import WhenceError
 from whence.model.replay_settings import NODE_BUDGET, ReplayMode
+from whence.model.symptom import Symptom, parse
 from whence.search.registry import DEFAULT, find_strategy
 
 
@@ -39,7 +41,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
         search.add_argument(f"--{name}", action="store_true", help=words)
 
     add_budget(search)
-    add_replay(search)
+    search.add_argument(
+        "--replay", choices=[mode.value for mode in ReplayMode],
+        default=ReplayMode.CHECKPOINTS.value,
+        help="how the recorded program runs again when a question needs it: off: never; rerun: "
+        "from its start; checkpoints: from the nearest checkpoint that earlier re-runs have "
+        "left, if the system supports them (default: checkpoints)",
+    )  # fmt: skip
 
     without = command.add_argument_group("without a person")
     without.add_argument(
@@ -126,15 +134,20 @@ def add_budget(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_replay(group: argparse._ActionsContainer) -> None:
-    """The option of all commands that hold a session."""
+def add_symptom(group: argparse._ActionsContainer) -> None:
+    """The option `--wrong`: what is wrong about a recorded run."""
     group.add_argument(
-        "--replay", choices=[mode.value for mode in ReplayMode],
-        default=ReplayMode.CHECKPOINTS.value,
-        help="how the recorded program runs again when a question needs it: off: never; rerun: "
-        "from its start; checkpoints: from the nearest checkpoint that earlier re-runs have "
-        "left, if the system supports them (default: checkpoints)",
+        "--wrong", metavar="WHAT", type=_symptom,
+        help="the symptom: exception, result, output, output:LINE, output:LINE:WORDS, "
+        "not-ended, or a part such as result[2].name (default: ask)",
     )  # fmt: skip
+
+
+def _symptom(text: str) -> Symptom:
+    try:
+        return parse(text)
+    except WhenceError as problem:
+        raise ValueError(str(problem)) from None
 
 
 def read(options: argparse.Namespace) -> SessionRequest:

@@ -17,6 +17,7 @@ import numpy as np
 from whence.app.frontends import open_any
 from whence.model.call import OutcomeKind
 from whence.model.recording import RecordingFacts
+from whence.model.value import cut
 from whence.ports import Floats, Int64s, Opened, Tree
 from whence.tree.readable_call import readable_call
 from whence.ui.terminal.multiline import brief
@@ -95,7 +96,7 @@ def _summary(path: Path, opened: Opened, width: int) -> Iterator[str]:
     call, problem = readable_call(tree, 0)
     ended = problem or call.right() if recording is None or recording.ended else ""
     if ended:
-        yield f"  {'outcome':<9} {_cut(ended, width - 12)}"
+        yield f"  {'outcome':<9} {cut(ended, width - 12)}"
     if recording is not None:
         yield from _warnings(recording)
 
@@ -107,13 +108,13 @@ def _recording_facts(recording: RecordingFacts | None) -> Iterator[tuple[str, st
         yield "command", " ".join(recording.command)
     if recording.folder:
         yield "in", recording.folder
-    known = [
+    facts = [
         recording.interpreter,
         f"recorded by {recording.backend}" if recording.backend else "",
         f"detail {recording.detail}" if recording.detail else "",
     ]
-    if any(known):
-        yield "Python", ", ".join(filter(None, known))
+    if any(facts):
+        yield "Python", ", ".join(filter(None, facts))
     if recording.started:
         yield "started", recording.started
 
@@ -124,7 +125,7 @@ def _tree_facts(
     columns = tree.columns
     stands_for = columns.implicit != 0
     hidden = float((columns.own[stands_for] - 1).sum()) if stands_for.any() else 0.0
-    trusted = np.array([each.trusted for each in tree.functions], dtype=bool)
+    trusted = np.array([function.trusted for function in tree.functions], dtype=bool)
     # What stands for calls that were not recorded is no call itself, nor is a process.
     runs = 0 if recording is None else recording.members
     fillers = stands_for & trusted[columns.function]
@@ -153,11 +154,8 @@ def _warnings(recording: RecordingFacts) -> Iterator[str]:
     if not recording.ended:
         yield f"  {'outcome':<9} not known: the process was killed or is still running"
     if recording.killed:
-        many = (
-            f"{recording.killed:,} child processes were"
-            if recording.killed > 1
-            else ("1 child process was")
-        )
+        several = f"{recording.killed:,} child processes were"
+        many = several if recording.killed > 1 else "1 child process was"
         yield f"  {'children':<9} {many} killed, or still running"
     for text in recording.notes:
         yield f"  {'note':<9} {text}"
@@ -294,7 +292,3 @@ def _callee_lines(tree: Tree, position: int, width: int) -> Iterator[str]:
         yield head + brief(readable_call(tree, callee)[0], width - len(head))
     if len(callees) > _CALLEES:
         yield f"    … {len(callees) - _CALLEES:,} more"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"

@@ -1,7 +1,7 @@
 """`whence test [OPTIONS] [PYTEST ARGUMENTS]`: run tests, and find the fault of one that fails.
 
-The tests run in a process of their own, by pytest with the plugin of whence, which leaves a
-recording of each test that failed. What is held here is the session about the first of them.
+The tests run in a process of their own, by pytest with the plugin of whence, which records each
+failing test. The session here is about the first of them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whence.app import diagnosing
-from whence.app.first_answers import FirstAnswers
+from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
 from whence.app.progress import percent_reporter
 from whence.cli import session_options
 from whence.errors import WhenceError
 
-if TYPE_CHECKING:
-    from whence.langs.python.priors.learner import Learner
-
-_TURN = 0.1
-"""Seconds between two looks at what was recorded."""
+_POLL_SECONDS = 0.1
+"""How long to wait for pytest when there is nothing to learn from."""
 _USAGE = "whence test [OPTIONS] [--] [PYTEST ARGUMENTS]"
 _DASHES = "--"
 _MAY_FOLLOW = "?"
@@ -121,22 +117,24 @@ def run(options: argparse.Namespace) -> int:
     if options.learn:
         return _learn(options, arguments)
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
-        told = Path(folder) / "told"
-        ours = ["--whence", f"--whence-told={told}", f"--whence-most={options.most}"]
+        listed = Path(folder) / "recordings"
+        ours = ["--whence", f"--whence-list={listed}", f"--whence-most={options.most}"]
         status = _run_tests(options, [*arguments, *ours])
-        recorded = _told(told)
+        recorded = _listed(listed)
     if not recorded:
         return status
     test, path = recorded[0]
     if len(recorded) > 1:
         print(f"\nThe first test that failed: {test}", flush=True)
     opened = open_any(path)
-    first = FirstAnswers(opened, None, asks=False)
-    return diagnosing.diagnose(session_options.read(options), opened, path, first)
+    return diagnosing.diagnose(
+        session_options.read(options), opened, path,
+        lambda screen: first_answers(opened, None, screen, asks=False),
+    )  # fmt: skip
 
 
 def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    """Learn from tests while others run: of what is learned there is only little left to do then.
+    """Record every test, and learn from the recordings while other tests still run.
 
     Ctrl-C ends the tests, and a second one the learning; what was learned is kept.
     """
@@ -147,7 +145,13 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         left = 0
         try:
             status = _run_tests(options, [*arguments, f"--whence-learn={folder}"], learner.step)
-            _learn_the_rest(learner)
+            tests, report = learner.waiting, percent_reporter("learning from the tests")
+            for done in range(tests):
+                if report is not None:
+                    report(done, tests)
+                learner.step()
+            if tests and report is not None:
+                report(tests, tests)
         except KeyboardInterrupt:
             status, left = 130, learner.waiting + 1
         finally:
@@ -161,27 +165,17 @@ def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     return status
 
 
-def _learn_the_rest(learner: Learner) -> None:
-    tests, report = learner.waiting, percent_reporter("learning from the tests")
-    for done in range(tests):
-        if report is not None:
-            report(done, tests)
-        learner.step()
-    if tests and report is not None:
-        report(tests, tests)
-
-
 def _run_tests(
     options: argparse.Namespace,
     arguments: Sequence[str],
     meanwhile: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Run pytest to its end. `meanwhile` does a little of something, and tells if it did."""
+    """Run pytest to its end. `meanwhile` does a piece of other work, and says whether it did."""
     from whence.langs.python.launching.first_run import forward_signals
 
     command = [sys.executable, "-m", "pytest", *arguments]
-    command += [f"--whence-user-code={each}" for each in options.user_code]
-    # What is piped in are answers.
+    command += [f"--whence-user-code={name}" for name in options.user_code]
+    # Piped input holds answers for the session, not input of the tests.
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     sys.stdout.flush()
     process = subprocess.Popen(command, stdin=None if at_terminal else subprocess.DEVNULL)
@@ -190,7 +184,7 @@ def _run_tests(
             while process.poll() is None:
                 if not meanwhile():
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(_TURN)
+                        process.wait(_POLL_SECONDS)
     finally:
         if process.poll() is None:  # we failed
             process.terminate()
@@ -198,9 +192,9 @@ def _run_tests(
     return process.returncode
 
 
-def _told(path: Path) -> list[tuple[str, Path]]:
+def _listed(path: Path) -> list[tuple[str, Path]]:
     """The tests that were recorded, and where."""
     if not path.exists():
         return []
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [(each["test"], Path(each["recording"])) for each in lines]
+    return [(line["test"], Path(line["recording"])) for line in lines]

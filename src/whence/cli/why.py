@@ -60,7 +60,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Find out, and tell."""
+    """Find the origin and the slices, and print them."""
     opened = open_any(options.recording)
     if opened.trust is not None and options.trust_recording:
         opened.trust.allow()
@@ -92,10 +92,10 @@ def _find_part(call: Call, node: int, path: str, reruns: Reruns | None) -> Marke
 
 def _was_cut(call: Call) -> bool:
     """Whether only the beginning of some value was recorded."""
-    bound = [each.value for each in (*call.arguments, *call.reads)]
-    left = [each.after for each in call.effects]
-    values = (*bound, *left, *call.outcome.yielded, call.outcome.value)
-    return any(is_cut(part) for each in values if each is not None for _, part in each.paths())
+    inputs = [binding.value for binding in (*call.arguments, *call.reads)]
+    changed = [effect.after for effect in call.effects]
+    values = (*inputs, *changed, *call.outcome.yielded, call.outcome.value)
+    return any(is_cut(part) for value in values if value is not None for _, part in value.paths())
 
 
 def find_call(tree: Tree, text: str) -> int:
@@ -123,20 +123,20 @@ def _history(
 def _record(
     tree: Tree, node: int, part: MarkedPart, origin: Origin, slices: Iterable[frozenset[int]]
 ) -> dict[str, object]:
-    told: dict[str, object] = {"call": _named(tree, node), "path": str(part.mark)}
+    record: dict[str, object] = {"call": _named(tree, node), "path": str(part.mark)}
     if origin.node is not None:
-        told["origin"] = _place(tree, origin)
-        told["made_of"] = [_place(tree, each) for each in origin.made_of]
+        record["origin"] = _place(tree, origin)
+        record["made_of"] = [_place(tree, source) for source in origin.made_of]
     elif origin.candidates:
-        told["candidates"] = [_place(tree, each) for each in origin.candidates]
+        record["candidates"] = [_place(tree, candidate) for candidate in origin.candidates]
     else:
-        told["unknown"] = origin.unknown
-    told["chain"] = [_named(tree, each) for each in origin.chain]
-    told["slice"] = {
-        f"L{number}": [_named(tree, each) for each in sorted(one)]
-        for number, one in enumerate(slices, 1)
+        record["unknown"] = origin.unknown
+    record["chain"] = [_named(tree, link) for link in origin.chain]
+    record["slice"] = {
+        f"L{number}": [_named(tree, member) for member in sorted(members)]
+        for number, members in enumerate(slices, 1)
     }
-    return told
+    return record
 
 
 def _named(tree: Tree, node: int) -> dict[str, object]:
@@ -145,13 +145,13 @@ def _named(tree: Tree, node: int) -> dict[str, object]:
 
 
 def _place(tree: Tree, origin: Origin) -> dict[str, object]:
-    told: dict[str, object] = {"node": origin.node, "function": None, "qualname": None}
+    place: dict[str, object] = {"node": origin.node, "function": None, "qualname": None}
     if origin.node is not None:
         function = function_at(tree, tree.position(origin.node))
-        told |= {"function": function.name, "qualname": function.short()}
+        place |= {"function": function.name, "qualname": function.short()}
     where = origin.location
     return {
-        **told,
+        **place,
         "file": where.file if where else None,
         "line": where.line if where else None,
         "expression": origin.expression,
@@ -167,32 +167,32 @@ def _text(
     if origin.node is not None:
         out += [f"was made in call {origin.node}: {_brief(tree, origin.node)}"]
         out += _where(origin, sources)
-        for each in origin.made_of:
-            assert each.node is not None
-            out.append(f"out of what was made in call {each.node}: {_brief(tree, each.node)}")
-            out += _where(each, sources)
+        for source in origin.made_of:
+            assert source.node is not None
+            out.append(f"from what was made in call {source.node}: {_brief(tree, source.node)}")
+            out += _where(source, sources)
     elif origin.candidates:
         out.append("was made in one of these places:")
-        for each in origin.candidates:
-            out += _where(each, sources)
+        for candidate in origin.candidates:
+            out += _where(candidate, sources)
     else:
-        out.append(f"Where it came from is not known: {origin.unknown or 'nobody says why'}.")
-    through = [each for each in origin.chain if each not in (origin.node, node)]
+        out.append(f"Its origin is unknown: {origin.unknown or 'no reason is given'}.")
+    through = [link for link in origin.chain if link not in (origin.node, node)]
     if through:
-        out += ["and came through:", *(f"  {each:>6}  {_brief(tree, each)}" for each in through)]
+        out += ["and passed through:", *(f"  {link:>6}  {_brief(tree, link)}" for link in through)]
     widths = [frozenset[int](), *slices]
     for number, (narrower, wider) in enumerate(pairwise(widths), 1):
         more = sorted(wider - narrower)
         if number == 1 or more:
             out.append(f"L{number}: {_MEANING[number]} ({len(more)}):")
-            out += [f"  {each:>6}  {_brief(tree, each)}" for each in more[:_MOST]]
+            out += [f"  {member:>6}  {_brief(tree, member)}" for member in more[:_MOST]]
             if len(more) > _MOST:
                 out.append(f"          … and {len(more) - _MOST} more (--format json has all)")
     return out
 
 
 _MEANING = {
-    1: "calls that had a say in it",
+    1: "calls that influenced it",
     2: "calls that could have written there and did not",
     3: "calls from which it could be reached",
 }

@@ -1,6 +1,6 @@
-"""`whence zoom RECORDING CALL`: go into one call and find the statement at fault in it.
+"""`whence zoom RECORDING CALL`: find the statement at fault inside one call.
 
-The command itself is the wish to run the program again, and says that the call is wrong.
+The command itself is the permission to run the program again, and says that the call is wrong.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     reruns, request = opened.reruns, session_options.read(options)
     if not isinstance(reruns, Zooming) or opened.replay is None:
         raise UsageError(
-            f"{options.recording}: only calls of recorded Python programs are gone into"
+            f"{options.recording}: zoom works only for calls of recorded Python programs"
         )
     opened.replay.configure(ReplaySettings(request.replay))
     with closing(opened.replay), ProgressDisplay()("running it again"):

@@ -1,4 +1,4 @@
-"""A call and its equation: what was called, with what, what came of it, and what it changed.
+"""A call and its equation: the function, its inputs, its outcome and its effects.
 
 The equation is what one judges: "given these inputs, this outcome with these effects is right".
 Two calls with equal equations deserve the same verdict, wherever they stand in the tree.

@@ -4,15 +4,13 @@ A symptom comes from the command line (`--wrong`), from a person who was asked, 
 test. It names what anybody can see: an exception, a line of output, a result, an operand of an
 assertion. Which calls are wrong because of it is decided elsewhere.
 
-Symptoms are stored beside recordings, as JSON; what is read from there is checked, never executed.
+Symptoms are stored beside recordings, as JSON with the names of these fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from whence.errors import UsageError, WhenceError
 
@@ -70,6 +68,11 @@ class Symptom:
     expression: str = ""
     assertion: FailedAssertion | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a line that is not counted from 1."""
+        if self.line is not None and self.line < 1:
+            raise WhenceError(f"the line of a symptom is counted from 1: {self.line}")
+
 
 def parse(text: str) -> Symptom:
     """The symptom that a person names: its kind, `output:LINE:WORDS`, or the path of a part."""
@@ -96,102 +99,3 @@ _NAMED = {
         SymptomKind.NOT_ENDED,
     )
 }
-
-
-def to_json(symptom: Symptom) -> dict[str, Any]:
-    """The symptom as a JSON object; unknown fields are left out."""
-    record: dict[str, Any] = {"kind": symptom.kind.value}
-    if symptom.function:
-        record["function"] = symptom.function
-    if symptom.line is not None:
-        record["line"] = symptom.line
-    if symptom.expression:
-        record["expression"] = symptom.expression
-    if symptom.assertion is not None:
-        failed = symptom.assertion
-        record["assertion"] = {
-            "file": failed.file,
-            "line": failed.line,
-            "operands": [_operand_to_json(operand) for operand in failed.operands],
-            "detail": list(failed.detail),
-        }
-    return record
-
-
-def _operand_to_json(operand: AssertionOperand) -> dict[str, Any]:
-    record: dict[str, Any] = {"expression": operand.expression}
-    if operand.value:
-        record["value"] = operand.value
-    if operand.span is not None:
-        record["span"] = list(operand.span)
-    if operand.wrong is not None:
-        record["wrong"] = operand.wrong
-    return record
-
-
-def from_json(record: object) -> Symptom:
-    """The symptom that `to_json` wrote; `WhenceError` if it is not one."""
-    fields = _object(record)
-    try:
-        kind = SymptomKind(fields.get("kind"))
-    except ValueError:
-        raise _malformed(f"of an unknown kind, {fields.get('kind')!r}") from None
-    failed = fields.get("assertion")
-    return Symptom(
-        kind,
-        function=_text(fields, "function"),
-        line=None if fields.get("line") is None else _number(fields, "line"),
-        expression=_text(fields, "expression"),
-        assertion=None if failed is None else _assertion(_object(failed)),
-    )
-
-
-def _assertion(fields: Mapping[str, Any]) -> FailedAssertion:
-    detail = _list(fields, "detail")
-    if not all(isinstance(line, str) for line in detail):
-        raise _malformed("whose detail is no list of lines")
-    operands = tuple(_operand(_object(operand)) for operand in _list(fields, "operands"))
-    return FailedAssertion(_text(fields, "file"), _number(fields, "line"), operands, tuple(detail))
-
-
-def _operand(fields: Mapping[str, Any]) -> AssertionOperand:
-    span, wrong = fields.get("span"), fields.get("wrong")
-    if span is not None and not (
-        isinstance(span, list) and len(span) == 4 and all(type(number) is int for number in span)
-    ):
-        raise _malformed("with a span that is not four numbers")
-    if wrong is not None and not isinstance(wrong, bool):
-        raise _malformed("with a `wrong` that is neither true nor false")
-    where = None if span is None else (span[0], span[1], span[2], span[3])
-    return AssertionOperand(_text(fields, "expression"), _text(fields, "value"), where, wrong)
-
-
-def _object(record: object) -> Mapping[str, Any]:
-    if not isinstance(record, dict):
-        raise _malformed("that is no JSON object")
-    return record
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    text = fields.get(name, "")
-    if not isinstance(text, str):
-        raise _malformed(f"whose {name} is no text")
-    return text
-
-
-def _number(fields: Mapping[str, Any], name: str) -> int:
-    number = fields.get(name)
-    if type(number) is not int or number < 1:
-        raise _malformed(f"whose {name} is no line number")
-    return number
-
-
-def _list(fields: Mapping[str, Any], name: str) -> list[Any]:
-    items = fields.get(name, [])
-    if not isinstance(items, list):
-        raise _malformed(f"whose {name} is no list")
-    return items
-
-
-def _malformed(what: str) -> WhenceError:
-    return WhenceError(f"a symptom {what}")

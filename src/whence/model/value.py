@@ -140,6 +140,11 @@ BRIEF = Limits(depth=2, parts=4, characters=60)
 FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000)
 
 
+def cut(text: str, width: int) -> str:
+    """A text on one line, cut off where it is too long."""
+    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
+
+
 def atom(text: str) -> Value:
     """A value without parts, written as its language writes it."""
     return Value(Kind.ATOM, text)

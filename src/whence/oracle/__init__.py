@@ -1,1 +1,1 @@
-"""Oracles: whoever may know an answer besides the person. One oracle a file."""
+"""Oracles: what can judge calls besides the person. One oracle a file."""

@@ -116,7 +116,7 @@ def identify(node: int, call: Call) -> StableEquation | str:
     record = encode_call(call)
     digest = stable_digest(record)
     if digest is None:
-        return "what came of it is not known"
+        return "its outcome is not known"
     inputs = {key: record[key] for key in record if key in {"function", "args", "reads"}}
     inputs_digest = stable_digest({**inputs, "returned": None}) or ""
     return StableEquation(call.function.name, call.equation(_TEXT), digest, inputs_digest)

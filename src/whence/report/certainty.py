@@ -15,7 +15,7 @@ from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.symptom import SYMPTOM
-from whence.model.value import Value, is_cut, is_opaque
+from whence.model.value import is_cut, is_opaque
 from whence.model.verdict import PERSON, SAID_OUTSIDE, Verdict
 from whence.report.source import Sources
 from whence.session.state import State
@@ -47,7 +47,8 @@ def _answers(state: State) -> Iterator[str]:
     judged = {answer.node for answer in answers if answer.verdict is not Verdict.UNKNOWN}
     skipped = {answer.node for answer in answers if answer.verdict is Verdict.UNKNOWN} - judged
     if skipped:
-        yield f"nobody could judge {_few('call', [str(node) for node in sorted(skipped)])}"
+        noun = "calls" if len(skipped) > 1 else "call"
+        yield f"nobody could judge {noun} {_some([str(node) for node in sorted(skipped)])}"
 
 
 def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
@@ -73,19 +74,18 @@ def _unseen(call: Call) -> Iterator[str]:
     values += [(binding.name, binding.value) for binding in call.reads]
     values += [(effect.target, effect.after) for effect in call.effects if effect.after is not None]
     if call.outcome.value is not None:
-        values.append(("what it gave back", call.outcome.value))
+        values.append(("its result", call.outcome.value))
     cut = [name for name, value in values if any(is_cut(part) for _, part in value.paths())]
     if cut:
         yield f"recorded in part only: {_some(cut)}"
-    opaque = [f"{name}{path} ({text})" for name, value in values for path, text in _opaque(value)]
+    opaque = [
+        f"{name}{''.join(steps)} ({part.text})"
+        for name, value in values
+        for steps, part in value.paths()
+        if is_opaque(part)
+    ]
     if opaque:
-        yield f"a change inside would not have been seen: {_some(opaque)}"
-
-
-def _opaque(value: Value) -> Iterator[tuple[str, str]]:
-    for steps, part in value.paths():
-        if is_opaque(part):
-            yield "".join(steps), part.text
+        yield f"changes inside these are not visible: {_some(opaque)}"
 
 
 def _changed(call: Call, sources: Sources) -> Iterator[str]:
@@ -101,7 +101,3 @@ def _some(names: list[str]) -> str:
     unique = list(dict.fromkeys(names))
     more = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
     return ", ".join(unique[:_NAMED]) + more
-
-
-def _few(noun: str, names: list[str]) -> str:
-    return f"{noun}{'s' if len(names) > 1 else ''} {_some(names)}"

@@ -1,8 +1,8 @@
-"""What is different between two values: only the parts that changed, each with its address.
+"""The differences between two values: only the parts that changed, each with its path.
 
-Identities do not count: they number the objects of one moment, and a change is about contents. A
-list into which something was put, or from which something was taken, differs in that and not in
-all that stands behind it; a set differs in its members.
+Identities do not count: they number the objects of one moment, and a change is about contents. An
+item that was inserted into a list or removed from it is one change: the items after it do not
+count as changed. A set differs in its members.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOST = "<not known: the name was bound anew"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A part before and after; absent where there was none.
+    """A part before and after; None where there was none.
 
     `within`: a list where the part was put in or taken out between others, or a set (then `steps`
     lead to the set, whose members have no address).
@@ -44,7 +44,7 @@ class Change:
                 return f"removed {before} from {name}"
             return f"removed {name}, which was {before}"
         if self._is_lost():
-            return f"may have changed {name}: the name was bound anew"
+            return f"may have changed {name}: the name was rebound"
         if self.is_unseen():
             return f"changed {name} in a part that was not recorded ({self._unseen()})"
         return f"changed {name}: {before} → {after}"
@@ -54,7 +54,7 @@ class Change:
         name = target + "".join(self.steps)
         before, after = _shown(self.before, limits), _shown(self.after, limits)
         if self._is_lost():
-            return f"perhaps {name}: the name was bound anew"
+            return f"perhaps {name}: the name was rebound"
         if self.is_unseen():
             return f"{name}, in a part that was not recorded: {self._unseen()}"
         if self.within is None:

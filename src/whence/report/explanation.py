@@ -1,22 +1,22 @@
-"""A diagnosis as its parts: what every form of the report shows, in the order in which it does.
+"""The parts of a diagnosis, in the order in which every form of the report shows them.
 
-`text`, `html` and `record` lay these parts out; none of them finds out anything by itself.
+`text`, `html` and `record` lay these parts out and add nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whence.errors import WhenceError
-from whence.model.call import Call, OutcomeKind
+from whence.model.call import Binding, Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts
 from whence.report.changes import afterwards, changes
-from whence.report.findings import NOT_ASKED, Findings, Passed
+from whence.report.findings import NOT_ASKED, Findings
 from whence.report.source import Block, Sources, attentive
 from whence.session.state import State, expectations
 from whence.tree.cycles import Cycle, describe_cycle, find_cycle
@@ -42,8 +42,8 @@ _WRONG = {
     "{callees}.",
 }
 _ENDLESS = (FaultKind.DID_NOT_END, FaultKind.BAD_INPUT_PASSED)
-_STEP = "What was so before it is right{also}, yet what it did is wrong."
-_LACKS = "All of its parts are right, yet what they come to is not: something is missing there."
+_STEP = "The state before it is right{also}, yet what it did is wrong."
+_LACKS = "All of its steps are right, yet together they are wrong: a step is missing."
 _ALL_CALLEES = "all that it called"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
@@ -54,12 +54,12 @@ _SAID = {
 }
 
 Row = tuple[str, list[str]]
-"""A label, and what stands beside it."""
+"""A label, and the lines beside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The parts. `sentences` say what it comes to, `doubts` what it rests on."""
+    """The parts. `sentences` state the fault, `doubts` what the diagnosis rests on."""
 
     headline: str
     source: Block | None = None
@@ -76,11 +76,11 @@ def explain(
 ) -> Explanation:
     """The parts of a diagnosis, with what was found out about it."""
     if diagnosis.status is Status.FOUND and diagnosis.node is not None:
-        found = _found(state, diagnosis, sources, findings)
-        if found.source is None:
-            return found
-        source = replace(found.source, executed=findings.executed.lines)
-        return replace(found, source=source, no_lines=findings.executed.unknown)
+        parts = _explain_fault(state, diagnosis, sources, findings)
+        if parts.source is None:
+            return parts
+        source = replace(parts.source, executed=findings.executed.lines)
+        return replace(parts, source=source, no_lines=findings.executed.unknown)
     listed = _listed(state, diagnosis.candidates, sources)
     if diagnosis.status is Status.CANDIDATES:
         count = len(diagnosis.candidates)
@@ -93,7 +93,9 @@ def explain(
     return Explanation(f"{opening}: {diagnosis.reason}.", sentences=tuple(listed))
 
 
-def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findings) -> Explanation:
+def _explain_fault(
+    state: State, diagnosis: Diagnosis, sources: Sources, findings: Findings
+) -> Explanation:
     tree, node = state.tree, diagnosis.node
     assert node is not None
     call, _ = readable_call(tree, tree.position(node))
@@ -103,11 +105,11 @@ def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findi
     except WhenceError as trouble:
         problem = str(trouble)
     called = [] if diagnosis.reason else [_callees(state, diagnosis)]
-    rows = [*_given(call, sources), *called, *_gave_back(call, sources)]
-    rows += _found_out(state, node, sources, findings)
+    rows = [*_inputs(call, sources), *called, *_outcome_rows(call, sources)]
+    rows += _finding_rows(state, node, sources, findings)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
-    rows.append(("It should be", [_expected(each) for each in expectations(state, node)]))
+    rows.append(("It should be", [_expected(answer) for answer in expectations(state, node)]))
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
     if diagnosis.reason:
@@ -136,10 +138,10 @@ def _found(state: State, diagnosis: Diagnosis, sources: Sources, findings: Findi
 
 
 def _is_part(state: State, node: int, cycle: Cycle) -> bool:
-    """Whether a call is of a function that goes round."""
+    """Whether the function of a call is part of a cycle."""
     tree = state.tree
-    function = tree.columns.function
-    return function[tree.position(node)] in {function[tree.position(each)] for each in cycle.path}
+    functions = {function_at(tree, tree.position(other)) for other in cycle.path}
+    return function_at(tree, tree.position(node)) in functions
 
 
 def _has_steps(state: State, diagnosis: Diagnosis) -> bool:
@@ -161,26 +163,27 @@ def _expected(answer: Answer) -> str:
     return f"{answer.mark} = {answer.expected}" if answer.mark else f"{answer.expected}"
 
 
-def _given(call: Call, sources: Sources) -> list[Row]:
+def _inputs(call: Call, sources: Sources) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
     if call.step is not None:
-        seen = attentive(call, sources).arguments
-        before = [f"{each.name} = {_short(each.value)}" for each in seen]
-        parts = [f"{each.name} = {_short(each.value)}" for each in call.step.parts]
-        return [("It is", [call.step.label]), ("Before it", before), ("It worked out", parts)]
-    given = [
-        f"{each.name or f'arg{number}'} = {_short(each.value)}"
-        for number, each in enumerate(call.arguments, 1)
+        before = _bindings(attentive(call, sources).arguments)
+        parts = _bindings(call.step.parts)
+        return [("It is", [call.step.label]), ("Before it", before), ("It evaluated", parts)]
+    read = _bindings([read for read in call.reads if not names_code(read.value)])
+    return [("It was given", _bindings(call.arguments)), ("It read", read)]
+
+
+def _bindings(bindings: Sequence[Binding]) -> list[str]:
+    return [
+        f"{binding.name or f'arg{number}'} = {_short(binding.value)}"
+        for number, binding in enumerate(bindings, 1)
     ]
-    data = [each for each in call.reads if not names_code(each.value)]
-    read = [f"{each.name} = {_short(each.value)}" for each in data]
-    return [("It was given", given), ("It read", read)]
 
 
 def _callees(state: State, diagnosis: Diagnosis) -> Row:
     tree, space = state.tree, state.space()
-    by = {each.node: each.by for each in state.facts.answers if each.by != PERSON}
+    by = {answer.node: answer.by for answer in state.facts.answers if answer.by != PERSON}
     shown = sorted(diagnosis.callees, key=lambda node: node not in diagnosis.bad_input)
     calls = []
     for node in shown[:CALLEES_SHOWN]:
@@ -194,13 +197,13 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         calls.append(f"… and {len(shown) - CALLEES_SHOWN} more")
     blamed = diagnosis.node
     if _has_steps(state, diagnosis):
-        return "Its parts", calls
+        return "Its steps", calls
     if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
-        return "It called", calls  # nothing at all, as a rule
+        return "It called", calls  # usually none
     return "It called", calls or ["nothing that could be at fault"]
 
 
-def _gave_back(call: Call, sources: Sources) -> list[Row]:
+def _outcome_rows(call: Call, sources: Sources) -> list[Row]:
     if call.step is not None:
         printed = [("It printed", [repr(call.printed[:200])])] if call.printed else []
         after = [
@@ -211,9 +214,9 @@ def _gave_back(call: Call, sources: Sources) -> list[Row]:
     out = [] if call.text else [_outcome(call, sources)]
     changed = []
     for effect in call.effects:
-        found = list(changes(effect.before, effect.after))
-        changed += [each.short(effect.target, _BRIEF) for each in found]
-        if not found:
+        differences = list(changes(effect.before, effect.after))
+        changed += [change.short(effect.target, _BRIEF) for change in differences]
+        if not differences:
             changed.append(f"{effect.target}, in a part that was not recorded")
     more = len(changed) - _CHANGES
     if more > 0:
@@ -227,33 +230,29 @@ def _gave_back(call: Call, sources: Sources) -> list[Row]:
 def _outcome(call: Call, sources: Sources) -> Row:
     outcome = call.outcome
     if outcome.kind is not OutcomeKind.RAISED or outcome.yielded or outcome.value is None:
-        return "It gave back", [_right(call).removeprefix("→ ")]
+        right = _right(call)
+        return "It returned" if right.startswith("→ ") else "Outcome", [right.removeprefix("→ ")]
     place = f"  ({sources.shown(outcome.location)})" if outcome.location else ""
     return "It raised", [_short(outcome.value) + place]
 
 
-def _found_out(state: State, node: int, sources: Sources, findings: Findings) -> list[Row]:
-    """What raised, with its operands, and where what should not have been passed on was made."""
+def _finding_rows(state: State, node: int, sources: Sources, findings: Findings) -> list[Row]:
+    """The operation that raised, and the origin of inadmissible input that was passed on."""
     out: list[Row] = []
     raised, passed = findings.raised_by, findings.passed
     if raised is not None:
-        operands = [f"{each.name} = {_short(each.value)}" for each in raised.operands]
         where = f"  ({sources.shown(raised.location)}" if raised.location else "  ("
         place = "" if raised.node == node else f"{where}, in {_named(state, raised.node)})"
-        out.append(("Raised by", [raised.text + place, *operands]))
+        out.append(("Raised by", [raised.text + place, *_bindings(raised.operands)]))
     if passed is not None:
-        given = f"{passed.part.mark} = {_short(passed.part.value)}"
-        out.append(("It passed on", [f"{given}, {_made(state, passed, sources)}"]))
+        argument = f"{passed.part.mark} = {_short(passed.part.value)}"
+        origin = passed.origin
+        assert origin.node is not None
+        expression = f" as {origin.expression}" if origin.expression else ""
+        place = f" at {sources.shown(origin.location)}" if origin.location else ""
+        made = f"made{expression}{place}, in {_named(state, origin.node)}"
+        out.append(("It passed on", [f"{argument}, {made}"]))
     return out
-
-
-def _made(state: State, passed: Passed, sources: Sources) -> str:
-    """Where something came from."""
-    made = passed.origin
-    assert made.node is not None
-    expression = f" as {made.expression}" if made.expression else ""
-    place = f" at {sources.shown(made.location)}" if made.location else ""
-    return f"made{expression}{place}, in {_named(state, made.node)}"
 
 
 def _named(state: State, node: int) -> str:

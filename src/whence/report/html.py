@@ -57,12 +57,14 @@ def page(
     findings: Findings = NOT_ASKED,
 ) -> str:
     """The whole file. `asked` says how much was asked of whom; `test` is a regression test."""
-    found = explain(state, diagnosis, sources, findings)
-    body = "\n".join([*_body(state, found), *_test(test), *_answers(state, asked)])
+    parts = explain(state, diagnosis, sources, findings)
+    title = "<h2>A test that fails until the fault is fixed</h2>"
+    shown_test = [f"{title}\n<pre>{_text(test)}</pre>"] if test else []
+    body = "\n".join([*_body(parts), *shown_test, *_answers(state, asked)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(found.headline)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{_text(parts.headline)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 
@@ -73,40 +75,35 @@ def _text(text: str) -> str:
     return escape(shown)
 
 
-def _body(state: State, found: Explanation) -> Iterator[str]:
-    yield f"<h1>{_text(found.headline)}</h1>"
-    for sentence in found.sentences:
+def _body(parts: Explanation) -> Iterator[str]:
+    yield f"<h1>{_text(parts.headline)}</h1>"
+    for sentence in parts.sentences:
         yield f"<p>{_text(sentence)}</p>"
-    if found.source is not None:
-        yield from _source(found.source)
-        if found.no_lines:
-            yield f'<p class="quiet">Which lines ran is not known: {_text(found.no_lines)}.</p>'
-    elif found.no_source:
-        yield f'<p class="quiet">{_text(found.no_source)}</p>'
-    for label, items in found.rows:
+    if parts.source is not None:
+        yield from _source(parts.source)
+        if parts.no_lines:
+            yield f'<p class="quiet">Which lines ran is not known: {_text(parts.no_lines)}.</p>'
+    elif parts.no_source:
+        yield f'<p class="quiet">{_text(parts.no_source)}</p>'
+    for label, items in parts.rows:
         yield f"<h2>{_text(label)}</h2>\n<ul>"
         yield from (f"<li><code>{_text(item)}</code></li>" for item in items)
         yield "</ul>"
-    if found.doubts:
-        yield "<h2>How sure</h2>\n<ul>"
-        yield from (f"<li>{_text(each)}</li>" for each in found.doubts)
+    if parts.doubts:
+        yield "<h2>Doubts</h2>\n<ul>"
+        yield from (f"<li>{_text(doubt)}</li>" for doubt in parts.doubts)
         yield "</ul>"
 
 
 def _source(block: Block) -> Iterator[str]:
     out = []
-    for number, line in block.told(_MOST_SOURCE):
+    for number, line in block.shown_lines(_MOST_SOURCE):
         ran = block.executed is not None and number in block.executed
         label = f"<b>{number or '':>5}  </b>" if block.first is not None else ""
         out.append(f"<span{' class=ran' if ran else ''}>{label}{_text(line)}</span>")
     yield f"<pre>{''.join(out)}</pre>"
     if block.changed:
         yield '<p class="quiet">The file was changed after the recording.</p>'
-
-
-def _test(test: str) -> Iterator[str]:
-    if test:
-        yield f"<h2>A test that fails until it is mended</h2>\n<pre>{_text(test)}</pre>"
 
 
 def _answers(state: State, asked: str) -> Iterator[str]:

@@ -1,38 +1,36 @@
-"""Finds out what a diagnosis leaves open, by running things again as far as that may be done.
+"""Makes re-runs to find out what a diagnosis leaves open.
 
-Nobody asked for it, so the program as a whole is run only where that was allowed or changes nothing
-(`may_run`); for the lines that the call at fault ran it is enough to make this one call again. What
-cannot be found out is left out, or said to be unknown.
+Nobody asked for them, so the whole program runs again only if that was allowed or is harmless
+(`may_run`). For the lines that the call at fault ran, it is enough to make this one call again.
+What cannot be found out is left out, or reported as unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 
 from whence.errors import WhenceError
 from whence.model.call import Mark, MarkedPart, locate_mark
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.primitive import Primitive, WorkedOut
-from whence.ports import Following, Reruns, Zooming
+from whence.ports import Following, Reruns, Waiting, Zooming
 from whence.report.findings import NOT_ASKED, Findings, Passed
 from whence.report.raising import NOTHING, primitive, raiser
 from whence.report.source import Executed, Sources
 from whence.session.state import State
 from whence.tree.readable_call import readable_call
 
-STOPPED = "that was stopped"
+STOPPED = "it was stopped"
 
 
 @dataclass
 class Inquiry:
-    """What was found out so far: nothing is run twice for the same call."""
+    """Keeps what it found out: nothing runs twice for the same call."""
 
     reruns: Reruns | None
     sources: Sources
-    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Tells a person what takes long while it does."""
+    waiting: Waiting = nullcontext
     notes: tuple[str, ...] = ()
     """What the recorder noted about the run."""
     _executed: dict[tuple[int, bool], Executed] = field(default_factory=dict)
@@ -66,10 +64,10 @@ class Inquiry:
             return Executed()
         if (node, may_run) not in self._executed:
             try:
-                found = self._ran(self.reruns, node, may_run)
+                executed = self._ran(self.reruns, node, may_run)
             except KeyboardInterrupt:
-                found = Executed(unknown=STOPPED)
-            self._executed[node, may_run] = found
+                executed = Executed(unknown=STOPPED)
+            self._executed[node, may_run] = executed
         return self._executed[node, may_run]
 
     def _ran(self, reruns: Reruns, node: int, may_run: bool) -> Executed:
@@ -92,9 +90,9 @@ class Inquiry:
         inner = raiser(state, node)
         if inner is None:
             return None
-        found = primitive(state, inner, self.sources)
-        if found is None or found.is_whole or not may_run:
-            return found
+        operation = primitive(state, inner, self.sources)
+        if operation is None or operation.is_whole or not may_run:
+            return operation
         if inner not in self._worked_out and isinstance(self.reruns, Zooming):
             self._worked_out[inner] = NOTHING
             with suppress(WhenceError, KeyboardInterrupt), self.waiting("running it again"):
@@ -110,7 +108,7 @@ class Inquiry:
         if diagnosis.kind is not FaultKind.BAD_INPUT_PASSED or state.provenance is None:
             return None
         node, reruns = diagnosis.bad_input[0], self.reruns
-        part = _never_to_be_given(state, node, raised_by)
+        part = _inadmissible_part(state, node, raised_by)
         if part is None:
             return None
         if isinstance(reruns, Following) and reruns.needs_run(node, part):
@@ -124,7 +122,7 @@ class Inquiry:
         return None if origin.node is None else Passed(node, part, origin)
 
 
-def _never_to_be_given(state: State, node: int, raised_by: Primitive | None) -> MarkedPart | None:
+def _inadmissible_part(state: State, node: int, raised_by: Primitive | None) -> MarkedPart | None:
     """The inadmissible input of a call, if it is known: it was marked, or is the only argument, or
     the only operand of the operation that raised."""
     answers = state.facts.answers

@@ -1,8 +1,8 @@
 """Which operation raised the exception that left a call, with its operands.
 
-What the recording holds of them is what the call was given and what it read, as far as the text
-says that these are still the same when the exception is raised. What a re-run of the call worked
-out comes before that. What neither tells is left out.
+Their values come from a re-run of the call if there was one, else from the call's recorded inputs,
+as far as the source says that these are still unchanged when the exception is raised. A value that
+is in neither is left out.
 """
 
 from __future__ import annotations

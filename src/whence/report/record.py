@@ -5,9 +5,9 @@ The shape is versioned: keys are added, never renamed or dropped, within one ver
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from whence.model.call import Location
+from whence.model.call import Binding, Location
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import FULL, show
 from whence.model.verdict import Answer
@@ -43,10 +43,10 @@ def record(
             for answer in expectations(state, diagnosis.node)
         ]
         at_fault["within_slice"] = diagnosis.within_slice
-        found = explain(state, diagnosis, sources or Sources(), findings)
-        at_fault["source"] = _source(found.source)
-        at_fault["lines_not_known"] = found.no_lines
-        at_fault["doubts"] = list(found.doubts)
+        parts = explain(state, diagnosis, sources or Sources(), findings)
+        at_fault["source"] = _source(parts.source)
+        at_fault["lines_not_known"] = parts.no_lines
+        at_fault["doubts"] = list(parts.doubts)
         at_fault["raised_by"] = _raised_by(findings)
         at_fault["passed_on"] = _passed_on(findings)
     return {
@@ -72,7 +72,7 @@ def _raised_by(findings: Findings) -> dict[str, object] | None:
         "call": raised.node,
         "expression": raised.text,
         **_place(raised.location),
-        "operands": [[each.name, show(each.value, FULL)] for each in raised.operands],
+        "operands": _pairs(raised.operands),
     }
 
 
@@ -84,6 +84,10 @@ def _passed_on(findings: Findings) -> dict[str, object] | None:
     origin = {"call": made.node, "expression": made.expression, **_place(made.location)}
     value = show(passed.part.value, FULL)
     return {"call": passed.node, "part": str(passed.part.mark), "value": value, "origin": origin}
+
+
+def _pairs(bindings: Sequence[Binding]) -> list[list[str]]:
+    return [[binding.name, show(binding.value, FULL)] for binding in bindings]
 
 
 def _place(where: Location | None) -> dict[str, object]:
@@ -127,9 +131,9 @@ def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, object]:
     if call.step is not None:
         item["step"] = {
             "label": call.step.label,
-            "before": {each.name: show(each.value, FULL) for each in call.arguments},
+            "before": {binding.name: show(binding.value, FULL) for binding in call.arguments},
             "after": call.afterwards(FULL),
-            "parts": [[each.name, show(each.value, FULL)] for each in call.step.parts],
+            "parts": _pairs(call.step.parts),
         }
     if kind is not None:
         item["kind"] = kind.value

@@ -13,11 +13,11 @@ from pathlib import Path
 from whence.errors import CannotWriteTest, UsageError, WhenceError
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.value import Limits
+from whence.model.value import Limits, cut
 from whence.model.verdict import Answer, Verdict
 from whence.ports import RegressionTestWriter, TestRequest
 from whence.session.state import State
-from whence.tree.readable_call import readable_call
+from whence.tree.readable_call import readable_call, up_from
 
 _MOST_LOOKED_AT = 300
 """How many calls below one are looked at for what they printed."""
@@ -43,7 +43,7 @@ def regression_test(
     if diagnosis.status is not Status.FOUND or diagnosis.node is None:
         raise UsageError("a test can be written once a call was found to be at fault")
     if writer is None:
-        raise WhenceError("a test can be written of what was recorded of a Python program only")
+        raise WhenceError("a test can be written only of a recorded Python program")
     tree = state.tree
     problems: list[str] = []
     for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
@@ -59,7 +59,7 @@ def regression_test(
             text = writer.write(tree, request)
         except CannotWriteTest as problem:
             message = f"{name}: {problem}"
-            # That the whole program is no call either is no news.
+            # After another reason, "it is the whole program" says nothing new.
             is_whole = is_run or call.function.qualname == "<module>"
             if message not in problems and not (problems and is_whole):
                 problems.append(message)
@@ -67,8 +67,8 @@ def regression_test(
         note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
         return RegressionTest(text, request.path, note)
     why = "; nor of ".join(problems)
-    cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
-    hint = " (with --whole-values a recording holds all of it)" if cut else ""
+    is_cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
+    hint = " (with --whole-values a recording holds all of it)" if is_cut else ""
     raise WhenceError(f"no test can be written of {why}{hint}")
 
 
@@ -103,16 +103,12 @@ def write_test(test: RegressionTest) -> str:
         reason = getattr(problem, "strerror", None) or problem
         raise WhenceError(f"{path} cannot be written ({reason}); name another file") from problem
     note = f" It is a test {test.note}." if test.note else ""
-    return f"Written to {path}; it fails until the fault is mended.{note}"
+    return f"Written to {path}; it fails until the fault is fixed.{note}"
 
 
 def _one_line(call: Call) -> str:
     left, right = " ".join(call.left(_BRIEF).split()), " ".join(call.right(_BRIEF).split())
-    return f"{_cut(left, 60)} {_cut(right, 40)}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return f"{cut(left, 60)} {cut(right, 40)}"
 
 
 def _wrong_answer(state: State, node: int) -> Answer | None:
@@ -129,14 +125,9 @@ def _wrong_answer(state: State, node: int) -> Answer | None:
 
 def _wrong_callers(state: State, node: int) -> list[int]:
     """The callers of a call that were judged to be wrong, nearest first."""
-    wrong = {each.node for each in state.facts.answers if each.verdict is Verdict.WRONG}
-    parent, found = state.tree.columns.parent, []
-    position = int(parent[state.tree.position(node)])
-    while position >= 0:
-        if state.tree.id(position) in wrong:
-            found.append(state.tree.id(position))
-        position = int(parent[position])
-    return found
+    wrong = {answer.node for answer in state.facts.answers if answer.verdict is Verdict.WRONG}
+    _, *callers = up_from(state.tree, state.tree.position(node))
+    return [node for node in map(state.tree.id, callers) if node in wrong]
 
 
 def _only_own_output(state: State, node: int) -> bool:
@@ -146,4 +137,4 @@ def _only_own_output(state: State, node: int) -> bool:
     below = range(position + 1, int(tree.columns.end[position]))
     if len(below) > _MOST_LOOKED_AT or tree.columns.implicit[position]:
         return False
-    return not any(readable_call(tree, each)[0].printed for each in below)
+    return not any(readable_call(tree, position)[0].printed for position in below)

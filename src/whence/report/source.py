@@ -6,7 +6,6 @@ A file may have changed since the run; wherever its lines are shown, the report 
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ MOST_LINES = 40
 _CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _SHORT_DOCUMENTATION = 4
 _WORTH_HIDING = 2
-"""So many attributes have to be of no interest before they are left out."""
+"""Unused attributes are left out only if there are at least this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +47,16 @@ class Block:
 
     def numbered(self, most: int) -> list[str]:
         """The first lines with their numbers, and how many more there are."""
-        shown = self.told(most)
         column = len(str((self.first or 0) + len(self.lines) - 1))
         out = []
-        for number, line in shown:
+        for number, line in self.shown_lines(most):
             ran = ">" if self.executed is not None and number in self.executed else " "
             label = "" if self.first is None else f"{number or '':>{column}}"
             out.append(f"{ran} {label}  {line}" if label else f"{ran} {line}")
         return out
 
-    def told(self, most: int) -> list[tuple[int | None, str]]:
-        """The lines that are worth showing, each with its number; one without tells of others."""
+    def shown_lines(self, most: int) -> list[tuple[int | None, str]]:
+        """The lines to show, each with its number; a line without one stands for omitted lines."""
         numbered: list[tuple[int | None, str]] = list(enumerate(self.lines, self.first or 0))
         first, last = _documentation(self.lines)
         if last - first > _SHORT_DOCUMENTATION:
@@ -124,7 +122,7 @@ class Sources(SourceFiles):
         return str(Location(from_here(where.file), where.line, where.column))
 
     def block(self, call: Call) -> Block:
-        """The source of what a call ran; `WhenceError` where it is not to be had."""
+        """The source of what a call ran; `WhenceError` if it is not available."""
         where = call.where()
         first = where.line if where and where.line else None
         if call.rule.source:
@@ -137,7 +135,7 @@ class Sources(SourceFiles):
         return Block(tuple(lines), where.line, self.changed(where.file))
 
     def outline(self, call: Call) -> list[str]:
-        """What a class got from its body, where the call is that."""
+        """The outline of a class, if the call executed a class body."""
         where = call.where()
         if not call.text.startswith("class ") or where is None or where.line is None:
             return []
@@ -148,7 +146,7 @@ class Sources(SourceFiles):
         except WhenceError:
             return []
 
-    def looked_at(self, call: Call) -> Mapping[str, frozenset[str]]:
+    def attributes_used(self, call: Call) -> Mapping[str, frozenset[str]]:
         """For arguments of which only some attributes matter, which ones."""
         if call.step is not None:
             return dict(call.step.looks_at)
@@ -175,17 +173,15 @@ class Sources(SourceFiles):
 
 
 def attentive(call: Call, sources: Sources) -> Call:
-    """The call with those attributes of its arguments left out that it does not look at."""
-    seen = sources.looked_at(call)
-    if not seen:
-        return call
-    return replace(
-        call,
-        arguments=tuple(
-            Binding(each.name, _only(each.value, seen[each.name])) if each.name in seen else each
-            for each in call.arguments
-        ),
+    """The call without those attributes of its arguments that it does not use."""
+    used = sources.attributes_used(call)
+    arguments = tuple(
+        Binding(argument.name, _only(argument.value, used[argument.name]))
+        if argument.name in used
+        else argument
+        for argument in call.arguments
     )
+    return replace(call, arguments=arguments) if used else call
 
 
 def _only(value: Value, names: frozenset[str]) -> Value:
@@ -208,9 +204,9 @@ def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None =
 
 
 def _documentation(lines: Sequence[str]) -> tuple[int, int]:
-    """Which of the lines of a definition are its documentation, counted from 0."""
+    """The range of the lines of a definition that is its docstring, counted from 0."""
     try:
-        body = ast.parse(textwrap.dedent("\n".join(lines))).body
+        body = ast.parse(dedent("\n".join(lines))).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return 0, 0
     defined = body[0] if len(body) == 1 else None
@@ -233,8 +229,11 @@ def _block(lines: list[str], where: Location) -> list[str]:
     for count, line in enumerate(below[start:], start):
         closes = line.strip()[:1] in (")", "]", "}")
         if line.strip() and _indent(line) <= depth and not closes:
-            return _without_blank_end(below[:count])
-    return _without_blank_end(below)
+            below = below[:count]
+            break
+    while len(below) > 1 and not below[-1].strip():
+        below.pop()
+    return below
 
 
 def _after_decorators(lines: list[str]) -> int:
@@ -253,11 +252,5 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _without_blank_end(lines: list[str]) -> list[str]:
-    while len(lines) > 1 and not lines[-1].strip():
-        lines = lines[:-1]
-    return lines
-
-
 NOWHERE = Sources()
-"""Of a tree that says no more than the names of its files."""
+"""The sources of a tree that says no more than the names of its files."""

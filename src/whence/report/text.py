@@ -1,4 +1,4 @@
-"""The diagnosis for a person: which call, where, what it was given, what it got, what was wrong."""
+"""The diagnosis as text for a person."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def lines(
     findings: Findings = NOT_ASKED,
 ) -> list[str]:
     """The diagnosis, ready to be printed; lines that are known to have run are marked."""
-    found = explain(state, diagnosis, sources or Sources(), findings)
-    out = [found.headline]
-    if found.source is not None:
-        out += [f"  {line}" for line in found.source.numbered(MOST_LINES)]
-    if found.no_lines:
-        out.append(f"  (which lines ran is not known: {found.no_lines})")
-    for row in found.rows:
+    parts = explain(state, diagnosis, sources or Sources(), findings)
+    out = [parts.headline]
+    if parts.source is not None:
+        out += [f"  {line}" for line in parts.source.numbered(MOST_LINES)]
+    if parts.no_lines:
+        out.append(f"  (which lines ran is not known: {parts.no_lines})")
+    for row in parts.rows:
         out += _labelled(row)
-    out += [f"  {sentence}" for sentence in found.sentences]
-    return out + _labelled(("But", list(found.doubts)))
+    out += [f"  {sentence}" for sentence in parts.sentences]
+    return out + _labelled(("But", list(parts.doubts)))
 
 
 def _labelled(row: Row) -> list[str]:

@@ -1,15 +1,15 @@
 """`auto`, the default: the most information for the least effort.
 
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
-are the prior; it is multiplied by the square root of how much the call has to say, since what does
-more can do more wrong, and divided by how often its rule was judged right; what was learned from
-tests multiplies it, marks multiply it as the sets of dynamic weighting do, and what ran after a
-call that got inadmissible input is unlikely to have passed it). A question about call n then tells
-H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own share
-counted among the rest. With equal weights that is optimal divide & query. What one pays is not the
-same for every question, though: long values take reading, a function not seen before takes
-understanding, and a question far from the last one takes a change of mind. So the call with the
-largest H(q)/effort is asked, among those that split nearly as well as the best.
+are the prior; it is multiplied by the square root of the length of the call's equation, since a
+call that does more can do more wrong, and divided by how often its rule was judged right; what was
+learned from tests multiplies it, marks multiply it as the sets of dynamic weighting do, and what
+ran after a call that got inadmissible input is unlikely to have passed it). A question about call n
+then gives H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
+share counted among the rest. With equal weights that is optimal divide & query. But questions
+differ in effort: long values take time to read, a new function takes time to understand, and so
+does a question far from the last one. So whence asks about the call with the largest H(q)/effort
+among those that split nearly as well as the best.
 
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
 it never costs more than a small share of a question. Cost: sums over the suspects, two scans over
@@ -76,11 +76,11 @@ def effort(suspects: Suspects, positions: Int64s) -> Floats:
 
 
 def likelihood(suspects: Suspects) -> Floats:
-    """How likely each call is to be at fault, by what it has to say and what was said of others."""
+    """How likely each call is to be at fault, by the length of its equation and earlier answers."""
     columns = suspects.columns
     judged_right = suspects.yes.astype(np.float64)
-    says = np.sqrt(np.clip(columns.effort, 1, _MOST_EFFORT))
-    likely: Floats = says / (1.0 + judged_right)[columns.rule]
+    size = np.sqrt(np.clip(columns.effort, 1, _MOST_EFFORT))
+    likely: Floats = size / (1.0 + judged_right)[columns.rule]
     return likely
 
 
@@ -96,7 +96,7 @@ def _is_small(suspects: Suspects, position: int) -> bool:
 def _leads_on(suspects: Suspects, marked: Judged, origin: int) -> bool:
     """Whether the call that made a part is asked at once.
 
-    Who made what holds others did so before it got them: what it lacks, others did not put there.
+    A container was made before it got its items: an item that it lacks is the fault of others.
     """
     led = _is_small(suspects, origin) or _is_a_part(suspects, origin)
     return led and not marked.holds_others

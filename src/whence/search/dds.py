@@ -13,7 +13,7 @@ reached through it alone. Equals come in the order of the text, the function of 
 - Of another function the call nearest to the top is asked about; if the top raised or did not end,
   the one nearest to where that happened. (The paper prints the first rule alone; the second is
   what its sessions do.) A call that was stopped gives way to one with the same inputs that ended.
-- Going round: of a run that did not end, the last call that led to one with the same inputs comes
+- Loops: of a run that did not end, the last call that led to one with the same inputs comes
   first among those of the top's function.
 
 All calls of the function are shown with the question (`instances`). Folding is a guess about the
@@ -37,7 +37,7 @@ from whence.search.optimal_divide_and_query import OptimalDivideAndQuery
 from whence.tree.cycles import find_cycle
 
 _ALIKE = 1000
-"""Among so many calls those that go round are looked for."""
+"""At most this many calls are searched for a loop."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -95,12 +95,9 @@ def _fresh(
     passed = [names[function].short() for function in sorted(folded) if function in functions]
     why = f"{names[best].short()} leaves the fewest functions, whichever the answer"
     if passed:
-        why += f"; {', '.join(passed)} gave something right and {_is(passed)} folded"
+        are = "is" if len(passed) == 1 else "are"
+        why += f"; {', '.join(passed)} gave something right and {are} folded"
     return best, why
-
-
-def _is(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def _functions_left(graph: FunctionGraph, space: int, folded: int, function: int) -> int:
@@ -149,7 +146,7 @@ def _from_the_leaves(suspects: Suspects, calls: Int64s, function: int) -> tuple[
     None if both were right once.
     """
     columns = suspects.columns
-    cyclic = _going_round(suspects, calls)
+    cyclic = _looping_call(suspects, calls)
     if cyclic is not None:
         return cyclic, "it led to a call of itself with the same inputs"
     right = [
@@ -179,11 +176,11 @@ def _is_last(suspects: Suspects, function: int, calls: Int64s) -> Bools:
     return last
 
 
-def _going_round(suspects: Suspects, calls: Int64s) -> int | None:
+def _looping_call(suspects: Suspects, calls: Int64s) -> int | None:
     """Of a run that did not end, the last open call that led to one with the same inputs.
 
-    Of all that are alike it has the fewest calls below it, and one of them is its like, so that
-    nobody can say that it had just begun.
+    Of all equal calls it has the fewest calls below it, and one of these is equal to it, so it had
+    not just begun.
     """
     columns, tree = suspects.columns, suspects.tree
     if columns.outcome[suspects.top] != OutcomeKind.NOT_TERMINATED:

@@ -16,7 +16,7 @@ import numpy as np
 from whence.ports import Int64s, Suspects
 
 _SMALL = 1 << 22
-"""Up to so many pairs of functions there is a cell for each."""
+"""Up to this many pairs of functions, an array has a cell for each."""
 
 
 class FunctionGraph:

@@ -23,9 +23,9 @@ from whence.search.space import SearchSpace
 from whence.tree.readable_call import readable_call
 
 MOST = 500
-"""So many instances are retained."""
+"""At most this many instances are retained."""
 _TWINS = 300
-"""Among so many calls one with the same inputs is looked for."""
+"""At most this many calls are searched for one with the same inputs."""
 _FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
 
 

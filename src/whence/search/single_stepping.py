@@ -1,6 +1,6 @@
 """Single stepping (Shapiro 1982): bottom-up, a call only after all that it called.
 
-Invariant: the first call judged wrong is at fault, for its callees were all judged right.
+Invariant: the first call judged wrong is at fault, because its callees were all judged right.
 Cost: up to n questions; finding the next one is a scan that stops at the first fit.
 """
 

@@ -50,8 +50,8 @@ class SubtermTracking(TopDown):
 def last_mark(suspects: Suspects) -> Judged | None:
     """The mark that is being followed: the last one, until a call off its way is wrong.
 
-    On its way are the calls of the chain, and whoever led to its origin. A mark whose origin is not
-    known leads nowhere: the one before it still does.
+    On its way are the calls of the chain, and the callers of its origin. A mark whose origin is
+    unknown cannot be followed: the one before it is.
     """
     tree, end = suspects.tree, suspects.columns.end
     wrong_since: list[int] = []
@@ -81,7 +81,7 @@ def origin_of_mark(suspects: Suspects) -> int | None:
 
 def operands_of_exception(suspects: Suspects, marked: Judged) -> list[int]:
     """If an exception was marked: the calls that made what it was raised over, if they may be asked
-    about. Who met a None that should not be there is seldom to blame for it."""
+    about. The call that raised over a wrong None is rarely the one that made it."""
     raised = suspects.columns.outcome[marked.position] == OutcomeKind.RAISED
     if not raised or marked.verdict is not Verdict.WRONG or marked.origin is None:
         return []

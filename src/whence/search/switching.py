@@ -1,7 +1,7 @@
 """Switching by depth (Silva 2006, section 5): heaviest first in shallow trees, else divide & query.
 
 Heaviest first needs about b·d questions, divide & query b·log2(n); with d the depth and n the
-number of the suspects, the former is used while d < log2(n). Both are measured anew each time.
+number of the suspects, the former is used while d < log2(n). Both are measured again each time.
 """
 
 from __future__ import annotations

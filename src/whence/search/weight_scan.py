@@ -1,7 +1,7 @@
 """Scans over the weights of open calls, in blocks, so that ten million calls take milliseconds.
 
 A block whose heaviest call cannot beat what was found so far is passed over after one reduction;
-in an execution tree that is nearly every block, for heavy calls are few. Sums that differ by
+in an execution tree that is nearly every block, because heavy calls are few. Sums that differ by
 rounding only count as equal, and the left-most of equals wins.
 """
 

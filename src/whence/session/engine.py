@@ -18,29 +18,8 @@ from whence.model.call import locate_mark
 from whence.model.verdict import Answer, Trust, Verdict
 from whence.ports import Tree
 from whence.search.registry import find_strategy
-from whence.session.events import (
-    Answered,
-    Begun,
-    Event,
-    Exhausted,
-    Expand,
-    Expanded,
-    MarkTraced,
-    NotExpandable,
-    OracleTurned,
-    Outcome,
-    Redone,
-    Rejected,
-    Resolved,
-    RestSearched,
-    Revise,
-    Started,
-    StrategyChosen,
-    SwitchTurned,
-    TrustGiven,
-    TrustWithdrawn,
-    Undone,
-)
+from whence.session import events
+from whence.session.events import Event, Outcome
 from whence.session.reaction import react, react_to_traced
 from whence.session.state import Clash, Facts, State, covered_functions, earlier_answers
 from whence.tree.shrinking import shrink
@@ -52,13 +31,13 @@ def step(state: State, event: Event) -> tuple[State, Outcome]:
     return state, react(state)
 
 
-def expansion(state: State, request: Expand) -> Event:
+def expansion(state: State, request: events.Expand) -> Event:
     """The event that answers a request to expand the tree: `Expanded` or `NotExpandable`."""
     try:
         tree = _with_room(state, request.node)
-        return Expanded(tree.expand(tree.position(request.node), request.levels))
+        return events.Expanded(tree.expand(tree.position(request.node), request.levels))
     except CannotExpand as problem:
-        return NotExpandable(request.node, str(problem))
+        return events.NotExpandable(request.node, str(problem))
 
 
 def _with_room(state: State, node: int) -> Tree:
@@ -78,25 +57,25 @@ def _with_room(state: State, node: int) -> Tree:
 def apply(state: State, event: Event) -> State:
     """The state after an event. An event that makes no sense here is a `UsageError`."""
     match event:
-        case Started():
+        case events.Started():
             return state
-        case Expanded(tree):
+        case events.Expanded(tree):
             return state.with_tree(tree)
-        case NotExpandable(node, reason):
+        case events.NotExpandable(node, reason):
             return replace(state, not_expandable={**state.not_expandable, node: reason})
-        case MarkTraced(answer):
+        case events.MarkTraced(answer):
             return replace(state, traced=state.traced | {answer})
-        case Answered(answers):
+        case events.Answered(answers):
             state = state.with_facts(_next_facts(state, event))
             # Said again, a mark is traced again: a re-run may be allowed by now.
             return replace(state, traced=state.traced.difference(answers))
-        case Begun():
+        case events.Begun():
             return replace(state, past=(), future=())
-        case Undone():
+        case events.Undone():
             if not state.past:
                 raise UsageError("there is nothing to undo")
             return state.at(state.past[-1], state.past[:-1], (state.now(), *state.future))
-        case Redone():
+        case events.Redone():
             if not state.future:
                 raise UsageError("there is nothing to redo")
             return state.at(state.future[0], (*state.past, state.now()), state.future[1:])
@@ -107,19 +86,19 @@ def apply(state: State, event: Event) -> State:
 def _next_facts(state: State, event: Event) -> Facts:
     facts = state.facts
     match event:
-        case Answered(answers):
+        case events.Answered(answers):
             if facts.clash is not None:
                 raise UsageError("two answers contradict each other: first say which one holds")
             return _with_answers(state, facts, answers)
-        case TrustGiven(trust):
+        case events.TrustGiven(trust):
             return _with_trust(state, facts, trust)
-        case TrustWithdrawn(trust):
+        case events.TrustWithdrawn(trust):
             if trust not in facts.trusts:
                 raise UsageError(f"{trust} is not trusted, so the trust cannot be withdrawn")
             return replace(facts, trusts=tuple(t for t in facts.trusts if t != trust))
-        case StrategyChosen(name):
+        case events.StrategyChosen(name):
             return replace(facts, strategy=find_strategy(name).name)
-        case SwitchTurned(name, on):
+        case events.SwitchTurned(name, on):
             if name not in facts.switches.__dataclass_fields__:
                 names = ", ".join(facts.switches.__dataclass_fields__)
                 raise UsageError(f"there is no switch {name!r}; there is {names}")
@@ -127,11 +106,11 @@ def _next_facts(state: State, event: Event) -> Facts:
             if name == "duplicates" and on and facts.clash is None:
                 return _check_again(state, facts, facts.answers)
             return facts
-        case OracleTurned(name, on):
+        case events.OracleTurned(name, on):
             return _with_oracle(state, facts, name, on)
-        case Resolved(keep_earlier):
+        case events.Resolved(keep_earlier):
             return _resolve_contradiction(state, facts, keep_earlier)
-        case Rejected():
+        case events.Rejected():
             return replace(
                 facts,
                 answers=(),
@@ -140,9 +119,9 @@ def _next_facts(state: State, event: Event) -> Facts:
                 defaults=(*facts.answers, *facts.defaults),
                 rejected=facts.rejected + 1,
             )
-        case RestSearched():
+        case events.RestSearched():
             outcome = react_to_traced(state)
-            if not (isinstance(outcome, Exhausted) and outcome.rest):
+            if not (isinstance(outcome, events.Exhausted) and outcome.rest):
                 raise UsageError("the rest is searched when the top of the tree was judged right")
             return replace(facts, rest=True)
         case _:
@@ -211,7 +190,7 @@ def _with_oracle(state: State, facts: Facts, name: str, on: bool) -> Facts:
 
 def _resolve_contradiction(state: State, facts: Facts, keep_earlier: bool) -> Facts:
     outcome = react_to_traced(state)
-    if not isinstance(outcome, Revise):
+    if not isinstance(outcome, events.Revise):
         raise UsageError("there is no contradiction to resolve")
     waiting = facts.clash.waiting if facts.clash else ()
     facts = replace(facts, clash=None)

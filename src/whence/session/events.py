@@ -162,7 +162,7 @@ class Expand:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Find out where the marked part of an answer came from, then send `Traced`."""
+    """Find out where the marked part of an answer came from, then send `MarkTraced`."""
 
     answer: Answer
 

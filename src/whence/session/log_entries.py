@@ -7,30 +7,15 @@ session resumes. `store/session_log.py` has the file; nothing here reads or writ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from whence.model.call import Mark
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Tree
-from whence.session.events import (
-    Answered,
-    Begun,
-    Event,
-    Expand,
-    NotExpandable,
-    OracleTurned,
-    Redone,
-    Rejected,
-    Resolved,
-    RestSearched,
-    StrategyChosen,
-    SwitchTurned,
-    TrustGiven,
-    TrustWithdrawn,
-    Undone,
-)
+from whence.session import events
+from whence.session.events import Event
 from whence.tree.fingerprint import fingerprint
 
 
@@ -44,7 +29,7 @@ class InsideCall:
     entry: LogEntry
 
 
-LogEntry = Event | Expand | InsideCall
+LogEntry = Event | events.Expand | InsideCall
 """What a log holds: events, and the expansions of the tree that were made between them."""
 
 
@@ -72,78 +57,58 @@ class InnerLog:
         self._append(InsideCall(self._node, self._tree, entry))
 
 
+_PLAIN: dict[str, type[Any]] = {
+    "strategy": events.StrategyChosen,
+    "switch": events.SwitchTurned,
+    "oracle": events.OracleTurned,
+    "resolved": events.Resolved,
+    "begun": events.Begun,
+    "undone": events.Undone,
+    "redone": events.Redone,
+    "rejected": events.Rejected,
+    "rest": events.RestSearched,
+    "expanded": events.Expand,
+    "not expandable": events.NotExpandable,
+}
+"""The entries whose JSON has the same names and values as their fields."""
+_NAMES = {kind: name for name, kind in _PLAIN.items()}
+_TYPES = {"str": str, "int": int, "bool": bool}
+
+
 def encode(entry: LogEntry) -> dict[str, object]:
     """The JSON of an event."""
     match entry:
-        case Answered(answers):
+        case events.Answered(answers):
             return {"event": "answered", "answers": [encode_answer(answer) for answer in answers]}
-        case TrustGiven(trust):
+        case events.TrustGiven(trust):
             return {"event": "trusted", "scope": trust.scope.value, "name": trust.name}
-        case TrustWithdrawn(trust):
+        case events.TrustWithdrawn(trust):
             return {"event": "distrusted", "scope": trust.scope.value, "name": trust.name}
-        case StrategyChosen(name):
-            return {"event": "strategy", "name": name}
-        case SwitchTurned(name, on):
-            return {"event": "switch", "name": name, "on": on}
-        case OracleTurned(name, on):
-            return {"event": "oracle", "name": name, "on": on}
-        case Resolved(keep_earlier):
-            return {"event": "resolved", "keep_earlier": keep_earlier}
-        case Begun():
-            return {"event": "begun"}
-        case Undone():
-            return {"event": "undone"}
-        case Redone():
-            return {"event": "redone"}
-        case Rejected():
-            return {"event": "rejected"}
-        case RestSearched():
-            return {"event": "rest"}
-        case Expand(node, levels):
-            return {"event": "expanded", "node": node, "levels": levels}
         case InsideCall(node, tree, inner):
             return {"event": "inside", "node": node, "tree": tree, "entry": encode(inner)}
-        case NotExpandable(node, reason):
-            return {"event": "not expandable", "node": node, "reason": reason}
-        case _:
-            raise AssertionError(f"{entry} is not kept in session logs")
+    assert type(entry) in _NAMES, f"{entry} is not kept in session logs"
+    values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+    return {"event": _NAMES[type(entry)], **values}
 
 
 def decode(record: Any) -> LogEntry:
     """The event that a line describes."""
     match record["event"]:
         case "answered":
-            return Answered(tuple(decode_answer(answer) for answer in record["answers"]))
+            return events.Answered(tuple(decode_answer(answer) for answer in record["answers"]))
         case "trusted":
-            return TrustGiven(Trust(TrustScope(record["scope"]), str(record["name"])))
+            return events.TrustGiven(Trust(TrustScope(record["scope"]), str(record["name"])))
         case "distrusted":
-            return TrustWithdrawn(Trust(TrustScope(record["scope"]), str(record["name"])))
-        case "strategy":
-            return StrategyChosen(str(record["name"]))
-        case "switch":
-            return SwitchTurned(str(record["name"]), bool(record["on"]))
-        case "oracle":
-            return OracleTurned(str(record["name"]), bool(record["on"]))
-        case "resolved":
-            return Resolved(bool(record["keep_earlier"]))
-        case "begun":
-            return Begun()
-        case "undone":
-            return Undone()
-        case "redone":
-            return Redone()
-        case "rejected":
-            return Rejected()
-        case "rest":
-            return RestSearched()
-        case "expanded":
-            return Expand(int(record["node"]), int(record["levels"]))
+            return events.TrustWithdrawn(Trust(TrustScope(record["scope"]), str(record["name"])))
         case "inside":
             return InsideCall(int(record["node"]), str(record["tree"]), decode(record["entry"]))
-        case "not expandable":
-            return NotExpandable(int(record["node"]), str(record["reason"]))
-        case other:
-            raise ValueError(f"unknown event {other!r}")
+    kind = _PLAIN.get(record["event"])
+    if kind is None:
+        raise ValueError(f"unknown event {record['event']!r}")
+    entry: LogEntry = kind(
+        **{field.name: _TYPES[str(field.type)](record[field.name]) for field in fields(kind)}
+    )
+    return entry
 
 
 def encode_answer(answer: Answer) -> dict[str, object]:

@@ -23,7 +23,6 @@ from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise, Trace
 from whence.session.state import State, covered_functions, earlier_answers, expectations
 from whence.tree.readable_call import readable_call
-from whence.tree.weights import questions_left
 
 EXPAND_LEVELS = 3
 CALLEES_NAMED = 1000
@@ -129,6 +128,11 @@ def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
         function=choice.function,
         problem=problem,
     )
+
+
+def questions_left(weight: float) -> int:
+    """About how many questions a search by halves still needs: the logarithm, rounded up."""
+    return max(0, int(-(-weight // 1)) - 1).bit_length()
 
 
 def _one_rule_is_left(state: State, space: SearchSpace) -> bool:

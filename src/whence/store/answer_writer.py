@@ -55,7 +55,7 @@ class AnswerWriter:
         if not new and not gone:
             return
         date = now()
-        by = self._person()
+        by = self._by = self._by or current_user()
         withdrawn = [
             stored
             for answer in gone
@@ -110,10 +110,6 @@ class AnswerWriter:
             call, problem = readable_call(tree, tree.position(node))
             self._equations[node] = problem or self._identify(node, call)
         return self._equations[node]
-
-    def _person(self) -> str:
-        self._by = self._by or current_user()
-        return self._by
 
 
 def _differs(answer: StoredAnswer, other: StoredAnswer | None) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
@@ -126,7 +126,9 @@ class SessionLog(Generic[Entry]):
         """Read the entries and return how many bytes of the file are complete lines."""
         complete = 0
         self._file.seek(0)
-        for number, line in enumerate(_complete_lines(self._file), 1):
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                break
             try:
                 record = json.loads(line)
                 if number == 1:
@@ -136,7 +138,7 @@ class SessionLog(Generic[Entry]):
             except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as problem:
                 raise WhenceError(
                     f"{self.path}:{number}: not a line of a whence session ({problem}); "
-                    "delete the file to start anew, or cut it off before this line"
+                    "delete the file to start again, or cut it off before this line"
                 ) from problem
             complete += len(line)
         if complete == 0 and not is_session(self.path):
@@ -149,22 +151,16 @@ class SessionLog(Generic[Entry]):
         if header.get("version") != VERSION:
             raise WhenceError(
                 f"{self.path} is a session of version {header.get('version')}; this whence reads "
-                f"version {VERSION}: use the whence that wrote it, or start anew with --fresh"
+                f"version {VERSION}: use the whence that wrote it, or start again with --fresh"
             )
         if header.get("fingerprint") != expected["fingerprint"]:
             raise OtherTree(
                 f"{self.path} is a session about another tree ({header.get('tree')}); "
-                "start anew with --fresh, or name another file with --session"
+                "start again with --fresh, or name another file with --session"
             )
 
     def _no_session(self) -> WhenceError:
         return WhenceError(f"{self.path} is not a whence session; name another file with --session")
-
-
-def _complete_lines(file: BinaryIO) -> Iterator[bytes]:
-    for line in file:
-        if line.endswith(b"\n"):
-            yield line
 
 
 def default_path(tree_path: Path, about: str = "") -> Path:

@@ -164,18 +164,18 @@ def check_strategy(strategy: Strategy, sessions: int = 200, seed: int = 0) -> No
 
 def check_provenance(tree: Tree, provenance: Provenance) -> None:
     """Origins and slices name calls of the tree, and an unknown origin has a reason."""
-    known = {tree.id(position) for position in range(len(tree.columns))}
+    nodes = {tree.id(position) for position in range(len(tree.columns))}
     for position in _some(len(tree.columns)):
         call = tree.call(position)
         for root in roots(call):
             whole = find_mark(call, root, input_side=True)
             for steps, value in list(whole.value.paths())[:_PARTS_TRIED]:
                 part = replace(whole, mark=Mark(root, steps), value=value)
-                _check_part(tree, provenance, position, part, known)
+                _check_part(tree, provenance, position, part, nodes)
 
 
 def _check_part(
-    tree: Tree, provenance: Provenance, position: int, part: MarkedPart, known: set[int]
+    tree: Tree, provenance: Provenance, position: int, part: MarkedPart, nodes: set[int]
 ) -> None:
     node = tree.id(position)
     origin = provenance.origin(node, part)
@@ -183,13 +183,13 @@ def _check_part(
         assert origin.unknown, "an origin that is not known has a reason"
         assert not origin.chain, "without an origin there is no chain"
         return
-    assert origin.node in known, "an origin is a call of the tree"
-    assert known.issuperset(origin.chain), "a chain runs through calls of the tree"
+    assert origin.node in nodes, "an origin is a call of the tree"
+    assert nodes.issuperset(origin.chain), "a chain runs through calls of the tree"
     assert node not in origin.chain, "the marked call is not on its chain"
     influence = provenance.influence(node, part)
     if influence is None:
         return
-    assert known >= influence.nodes, "an influence is made of calls of the tree"
+    assert nodes >= influence.nodes, "an influence is made of calls of the tree"
     # What a call was given is taken to be right when its result is marked.
     below = position <= tree.position(origin.node) < tree.columns.end[position]
     if influence.complete and below:

@@ -155,17 +155,12 @@ def partly_implicit(
         own[index] = source.misjudge(int(shown[index]), true)
     end = np.searchsorted(shown, columns.end[shown]).astype(np.int32)
     cut = replace(
-        columns,
+        columns.of(shown),
         parent=parent,
         end=end,
-        function=columns.function[shown],
-        rule=columns.rule[shown],
         depth=columns.depth[shown] - columns.depth[root],
-        outcome=columns.outcome[shown],
         own=own,
         weight=subtree_sums(own, end),
-        equation=columns.equation[shown],
-        effort=columns.effort[shown],
         implicit=implicit.astype(np.uint8),
     )
     return ColumnTree(

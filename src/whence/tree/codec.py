@@ -44,26 +44,8 @@ _canonical = json.JSONEncoder(
 ).encode
 
 
-_EQUATION_KEYS = frozenset(
-    (
-        "function",
-        "args",
-        "equation",
-        "reads",
-        "returned",
-        "raised",
-        "yielded",
-        "not_terminated",
-        "failed",
-        "effects",
-        "printed",
-    )
-)
-
-
-_TELLS_THE_OUTCOME = frozenset(
-    ("returned", "raised", "yielded", "not_terminated", "failed", "equation")
-)
+_OUTCOME_KEYS = frozenset(("returned", "raised", "yielded", "not_terminated", "failed", "equation"))
+_EQUATION_KEYS = _OUTCOME_KEYS | {"function", "args", "reads", "effects", "printed"}
 
 
 def equation_digest(record: Mapping[str, Any]) -> tuple[int, int]:
@@ -93,7 +75,7 @@ def _equation_text(record: Mapping[str, Any]) -> tuple[str, int, bool]:
     judged = {key: record[key] for key in record if key in _EQUATION_KEYS}
     text = _canonical(judged)
     length = len(text)
-    has_outcome = not _TELLS_THE_OUTCOME.isdisjoint(judged)
+    has_outcome = not _OUTCOME_KEYS.isdisjoint(judged)
     if '"id":' in text or '"same":' in text or '"more":' in text:
         values = _Values(judged)
         has_outcome = has_outcome and not values.cut_off

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from whence.model.call import Binding, Call, OutcomeKind
+from whence.model.call import Binding, OutcomeKind
 from whence.model.value import Limits
 from whence.ports import Tree
 from whence.tree.readable_call import readable_call
@@ -31,11 +31,6 @@ class Cycle:
 
     path: tuple[int, ...]
 
-    @property
-    def calls(self) -> int:
-        """The number of calls in one round."""
-        return len(self.path) - 1
-
 
 def find_cycle(tree: Tree) -> Cycle | None:
     """The first two equal calls among those that did not end, one below the other."""
@@ -43,8 +38,8 @@ def find_cycle(tree: Tree) -> Cycle | None:
     first_index: dict[tuple[int, tuple[Binding, ...], tuple[Binding, ...]], int] = {}
     for index, position in enumerate(path):
         call, problem = readable_call(tree, position)
-        if problem or not _is_known(call):
-            continue
+        if problem or not (call.arguments or call.reads):
+            continue  # nothing tells it from other calls of its function
         key = int(tree.columns.function[position]), call.arguments, call.reads
         if key in first_index:
             return Cycle(
@@ -67,11 +62,6 @@ def pending_path(tree: Tree) -> list[int]:
     return path[broken[-1] :] if broken else path
 
 
-def _is_known(call: Call) -> bool:
-    """Whether a call has inputs, which tell it from other calls."""
-    return bool(call.arguments or call.reads)
-
-
 def describe_cycle(tree: Tree, cycle: Cycle) -> str:
     """The cycle as a sentence for a person."""
     positions = [tree.position(node) for node in cycle.path]
@@ -80,7 +70,7 @@ def describe_cycle(tree: Tree, cycle: Cycle) -> str:
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 2], f"… {len(names) - _NAMED + 1} more", names[-1]]
     return (
-        f"It goes round: {call.left(_BRIEF)} led to a call of itself with the same inputs, as far "
+        f"It loops: {call.left(_BRIEF)} led to a call of itself with the same inputs, as far "
         f"as they are recorded (calls {cycle.path[0]:,} and {cycle.path[-1]:,}: "
         f"{' → '.join(names)})."
     )

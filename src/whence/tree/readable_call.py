@@ -1,7 +1,7 @@
 """Calls that may turn out to be unreadable, and what is known of them nevertheless.
 
 A file is checked in full only when a call is looked at, so any call may fail then. What only lists
-or reports calls goes on with what the columns say. Shared values are written out wherever they
+or reports calls continues with what the columns say. Shared values are written out wherever they
 occur, so that a person sees them.
 """
 

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from whence.ports import Columns, Tree
+from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree, all_ids
 
 Mask = npt.NDArray[np.bool_]
@@ -93,17 +93,11 @@ def collapse(tree: ColumnTree, at: Mask) -> ColumnTree:
     hidden = np.zeros(count, dtype=bool)
     hidden[tops] = True
     parent = np.where(old.parent >= 0, before[old.parent], -1)
-    columns = Columns(
+    columns = replace(
+        old.of(keep),
         parent=parent[keep].astype(np.int32),
         end=before[old.end][keep].astype(np.int32),
-        function=old.function[keep],
-        rule=old.rule[keep],
-        depth=old.depth[keep],
-        outcome=old.outcome[keep],
         own=np.where(hidden, old.weight, old.own)[keep],
-        weight=old.weight[keep],
-        equation=old.equation[keep],
-        effort=old.effort[keep],
         implicit=(old.implicit.astype(bool) | hidden)[keep].astype(np.uint8),
     )
     source_of = tree.source_of[keep]

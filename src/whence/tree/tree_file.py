@@ -136,7 +136,7 @@ class FileSource:
             tree = open_tree(self._part(implicit["file"]))
         except WhenceError as problem:
             raise CannotExpand(
-                f"the calls below call {node} are not to be had: {problem}"
+                f"the calls below call {node} are not available: {problem}"
             ) from None
         columns = tree.columns
         if columns.implicit[0]:
@@ -184,7 +184,7 @@ class FileSource:
             raise TreeFormatError(
                 self._name,
                 None,
-                "the file was changed after it was opened, so this call is no longer to be had",
+                "the file was changed after it was opened, so this call can no longer be read",
                 "open the tree again",
             )
         # A value takes two characters or more, so that most lines need not be looked through.
@@ -265,28 +265,20 @@ def write_tree(
         target.writelines(_json_line(record, target) for record in _records(tree, find, header))
         return
     path = Path(os.path.realpath(target))
-    if path.exists() and not path.is_file():
-        # A pipe or a device is written to as it is: renaming over it would destroy it.
-        _write_into(path, tree, find, header)
-        return
-    beside = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
+    # A pipe or a device is written to as it is: renaming over it would destroy it.
+    in_place = path.exists() and not path.is_file()
+    beside = path if in_place else path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
+        with beside.open("w" if in_place else "x", encoding="utf-8", newline="\n") as file:
             try:
                 file.writelines(_json_line(record, file) for record in _records(tree, find, header))
                 file.close()
-                beside.replace(path)
+                if not in_place:
+                    beside.replace(path)
             except BaseException:
-                beside.unlink(missing_ok=True)
+                if not in_place:
+                    beside.unlink(missing_ok=True)
                 raise
-    except OSError as error:
-        raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _write_into(path: Path, tree: Tree, origins: Origins, header: TreeHeader | None) -> None:
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_json_line(record, file) for record in _records(tree, origins, header))
     except OSError as error:
         raise WhenceError(f"{path}: cannot be written: {error.strerror or error}") from None
 

@@ -2,7 +2,7 @@
 
 Reading ten million lines takes minutes; mapping their columns takes none. An index is only ever a
 copy of what the file says: it is used if it is the index of exactly this file, left out where the
-disk does not take it, and made anew when it is damaged. So nothing here raises an error.
+disk does not take it, and rebuilt when it is damaged. So nothing here raises an error.
 
 An index is a directory, `$XDG_CACHE_HOME/whence/trees/<digest of the file's path>`, of `.npy`
 files (never pickles) and two of JSON. It appears complete, by a rename, or not at all.

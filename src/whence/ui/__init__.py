@@ -6,13 +6,12 @@ need of it; `whence.app.session_driver.SessionDriver` fits it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from whence.model.diagnosis import Diagnosis
-from whence.ports import Oracle, RegressionTestWriter, Reruns
+from whence.ports import Oracle, RegressionTestWriter, Reruns, Waiting
 from whence.report.findings import Findings
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
@@ -30,36 +29,26 @@ class KeptLog(Protocol):
 class DrivenSession(Protocol):
     """A session with all that surrounds it, as an interface sees it."""
 
-    @property
-    def state(self) -> State:
-        """The session at this moment."""
-
-    @property
-    def log(self) -> KeptLog | None:
-        """The session's log, if it has one."""
-
-    @property
-    def sources(self) -> Sources:
-        """Where the source of the program is."""
-
-    @property
-    def tests(self) -> RegressionTestWriter | None:
-        """Writes regression tests in the language of the program."""
-
-    @property
-    def reruns(self) -> Reruns | None:
-        """Runs the program again, if it is known how."""
-
-    @property
-    def oracles(self) -> Sequence[Oracle]:
-        """The oracles that are asked before the person, in this order; some may be turned off."""
-
+    state: State
+    """The session at this moment."""
+    sources: Sources
+    """Where the source of the program is."""
+    tests: RegressionTestWriter | None
+    """Writes regression tests in the language of the program."""
+    reruns: Reruns | None
+    """Runs the program again, if it is known how."""
+    oracles: Sequence[Oracle]
+    """The oracles that are asked before the person, in this order; some may be turned off."""
     may_run: bool
     """Whether a person allowed running the program again."""
 
     @property
-    def waiting(self) -> Callable[[str], AbstractContextManager[object]]:
+    def waiting(self) -> Waiting:
         """Shows a person what is being waited for, while it lasts."""
+
+    @property
+    def log(self) -> KeptLog | None:
+        """The session's log, if it has one."""
 
     def findings(self, diagnosis: Diagnosis) -> Findings:
         """What re-runs find out about a diagnosis, as far as they are allowed."""

@@ -40,7 +40,7 @@ def test_a_recording_made_anew_in_the_same_place_puts_the_session_aside(tmp_path
     notes: list[str] = []
     assert not diagnosing.own_log(file, anew, recording, notes.append).entries
     aside = tmp_path / "session.jsonl.old"
-    assert notes == [f"{recording} was recorded anew; the earlier session is in {aside}."]
+    assert notes == [f"{recording} was recorded again; the earlier session is in {aside}."]
     assert SessionLog(aside, TREE, "the same tree", log_entries).entries == [TRUST]
 
 

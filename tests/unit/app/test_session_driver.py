@@ -77,7 +77,7 @@ def test_oracles_answer_in_their_order_before_the_person() -> None:
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 2
     assert [answer.by for answer in debugging.state.facts.answers] == ["first", "second"]
-    assert (debugging.counts.oracle, debugging.counts.person) == (2, 0)
+    assert (debugging.counts.oracles.total(), debugging.counts.person) == (2, 0)
 
 
 def test_undo_takes_back_a_persons_step_and_the_oracles_after_it() -> None:
@@ -455,7 +455,7 @@ def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:
     debugging = SessionDriver(top_down(), reruns=reruns, may_run=True)
     debugging.start()
     outcome = debugging.send(MARKED)
-    assert reruns.given_up == {0: "that was stopped"}
+    assert reruns.given_up == {0: "it was stopped"}
     assert debugging.state.facts.answers == MARKED.answers
     assert isinstance(outcome, Ask)
 

@@ -34,7 +34,7 @@ def test_the_first_that_works_is_taken(monkeypatch: pytest.MonkeyPatch, capsys: 
     here(monkeypatch, NATIVE, PURE)
     code, text = said(capsys)
     assert code == 0
-    assert "native   yes (in C), taken unless you say otherwise\n" in text
+    assert "native   yes (in C), the default\n" in text
     assert "pure     yes (in Python)\n" in text
     assert "pure: " not in text
 
@@ -47,7 +47,7 @@ def test_what_is_in_the_way_is_told_with_its_cure(
     assert code == 0
     assert "native   no: it was not built\n" in text
     assert "cure: install a compiler\n" in text
-    assert "pure     yes (in Python), taken unless you say otherwise\n" in text
+    assert "pure     yes (in Python), the default\n" in text
 
 
 def test_the_weaknesses_of_the_recorder_in_python_are_told(

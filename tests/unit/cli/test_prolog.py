@@ -52,8 +52,8 @@ def test_what_ran_in_a_thread_is_said_not_to_be_looked_into(file: Path) -> None:
         program.write("aside(X) :- first_solution(X, [triple(2, X)], []).\n")
     done = whence(file, "aside(X)", typed="q\n")
     assert "   1  X = 6\n" in done.stdout
-    assert "What engines or threads did is not looked into" in done.stdout
-    assert "not looked into" not in whence(file, "triple(2, X)", typed="q\n").stdout
+    assert "What engines or threads did was not traced" in done.stdout
+    assert "not traced" not in whence(file, "triple(2, X)", typed="q\n").stdout
 
 
 def test_a_wrong_answer_ends_at_the_clause(file: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_session_is_kept_and_gone_on_with(file: Path, tmp_path: Path) -> None:
     assert whence(*words, typed="y\n").returncode == 1
     again = whence(*words, typed="n\n")
     assert again.returncode == 0
-    assert "Going on with the session" in again.stdout
+    assert "Resuming the session" in again.stdout
     assert "double" not in again.stdout.split("Question")[1]
 
 

@@ -128,7 +128,7 @@ def test_the_text_shows_the_line_of_source_and_the_calls(
     out = capsys.readouterr().out
     assert "was made in call" in out
     assert "    8      return int(word) + 1" in out
-    assert "L1: calls that had a say in it" in out
+    assert "L1: calls that influenced it" in out
 
 
 def test_what_a_value_was_made_of_is_told_one_step_further(
@@ -141,7 +141,7 @@ def test_what_a_value_was_made_of_is_told_one_step_further(
     assert told["origin"]["qualname"] == "listed"
     assert [each["expression"] for each in told["made_of"]][:2] == ["number / 2", "number / 2"]
     assert main(["why", str(recording), "main", "result['worth']"]) == 0
-    assert "out of what was made in call" in capsys.readouterr().out
+    assert "from what was made in call" in capsys.readouterr().out
 
 
 def test_what_is_not_there_is_refused(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,14 +3,8 @@ import json
 import pytest
 
 from whence.errors import WhenceError
-from whence.model.symptom import (
-    AssertionOperand,
-    FailedAssertion,
-    Symptom,
-    SymptomKind,
-    from_json,
-    to_json,
-)
+from whence.langs.python.recordings import beside, read_symptom, write_symptom
+from whence.model.symptom import AssertionOperand, FailedAssertion, Symptom, SymptomKind
 
 SYMPTOMS = [
     Symptom(SymptomKind.EXCEPTION),
@@ -35,30 +29,49 @@ SYMPTOMS = [
 
 
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda each: each.kind.value)
-def test_a_symptom_comes_back_from_json_as_it_was(symptom):
-    assert from_json(json.loads(json.dumps(to_json(symptom)))) == symptom
+def test_a_symptom_comes_back_from_json_as_it_was(symptom, tmp_path):
+    write_symptom(tmp_path / "run.whence", symptom)
+    assert read_symptom(tmp_path / "run.whence") == symptom
+
+
+def test_what_is_empty_is_not_written(tmp_path):
+    write_symptom(tmp_path / "run.whence", Symptom(SymptomKind.OUTPUT, line=3))
+    text = beside(tmp_path / "run.whence", "symptom.json").read_text("utf-8")
+    assert json.loads(text) == {"kind": "output", "line": 3}
 
 
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        ([], "no JSON object"),
-        ({"kind": "mood"}, "unknown kind"),
-        ({"kind": ["exception"]}, "unknown kind"),
-        ({"kind": "output", "line": True}, "no line number"),
-        ({"kind": "output", "line": 0}, "no line number"),
-        ({"kind": "result", "function": 3}, "function is no text"),
-        ({"kind": "assertion", "assertion": {"file": "x", "line": 1, "operands": 3}}, "no list"),
-        ({"kind": "assertion", "assertion": {"file": "x", "line": 1, "detail": [1]}}, "of lines"),
+        ([], "of type list, not dict"),
+        ({"kind": "mood"}, "symptom.kind: .mood. is none of"),
+        ({"kind": ["exception"]}, "symptom.kind: .* is none of"),
+        ({"kind": "output", "line": True}, "symptom.line: is of type bool"),
+        ({"kind": "output", "line": 0}, "counted from 1"),
+        ({"kind": "result", "function": 3}, "symptom.function: is of type int"),
+        (
+            {"kind": "assertion", "assertion": {"file": "x", "line": 1, "operands": 3}},
+            "operands: is of type",
+        ),
+        (
+            {"kind": "assertion", "assertion": {"file": "x", "line": 1, "detail": [1]}},
+            "detail.0.: is of type",
+        ),
         (
             {
                 "kind": "assertion",
-                "assertion": {"file": "x", "line": 1, "operands": [{"span": [1, 2]}]},
+                "assertion": {
+                    "file": "x",
+                    "line": 1,
+                    "operands": [{"expression": "y", "span": [1, 2]}],
+                },
             },
-            "not four numbers",
+            "span: has 2 items, not 4",
         ),
     ],
 )
-def test_what_is_no_symptom_is_refused_with_the_reason(record, why):
+def test_what_is_no_symptom_is_refused_with_the_reason(record, why, tmp_path):
+    path = tmp_path / "run.whence"
+    beside(path, "symptom.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(WhenceError, match=why):
-        from_json(record)
+        read_symptom(path)

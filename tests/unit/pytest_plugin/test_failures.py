@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from whence.app.first_answers import FirstAnswers
+from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
 from whence.langs.python.trace.trace_reader import recording_summary
 from whence.model.symptom import SymptomKind
@@ -263,18 +263,17 @@ def test_a_fixture_that_fails_is_recorded(project: Any) -> None:
     assert project.symptom(test).kind is SymptomKind.EXCEPTION
     output = io.StringIO()
     path = project.recordings()[test]
-    first = FirstAnswers(open_any(path), None, asks=False)
-    first(PlainScreen(io.StringIO(), output))
+    first_answers(open_any(path), None, PlainScreen(io.StringIO(), output), asks=False)
     assert output.getvalue() == "\nThe test raised KeyError('price').\n"
 
 
 def test_of_a_test_that_then_passes_nothing_is_kept(project: Any, said: str) -> None:
-    assert "test_flaky: passed when it was run again by itself, so nothing is kept" in said
+    assert "test_flaky: passed when it was run again by itself, so no recording is kept" in said
     assert "test_shop.py::test_flaky" not in project.recordings()
 
 
 def test_of_a_test_that_then_fails_otherwise_nothing_is_kept(project: Any, said: str) -> None:
-    assert "test_differs: failed otherwise when it was run again by itself" in said
+    assert "test_differs: failed differently when it was run again by itself" in said
     assert "before: ValueError at" in said and "again:  KeyError at" in said
     assert "test_shop.py::test_differs" not in project.recordings()
 

@@ -58,7 +58,7 @@ def test_what_was_recorded_in_part_or_cannot_be_seen_is_named() -> None:
     )
     assert said(found) == [
         "recorded in part only: xs, text",
-        "a change inside would not have been seen: c.socket (<socket.socket>)",
+        "changes inside these are not visible: c.socket (<socket.socket>)",
     ]
 
 

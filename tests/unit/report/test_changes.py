@@ -57,5 +57,5 @@ def test_what_differs_only_beyond_what_was_recorded_is_said_so() -> None:
 
 def test_what_nobody_saw_is_not_said_to_have_changed() -> None:
     (change,) = changes(atom("[]"), atom("<not known: the name was bound anew>"))
-    assert change.words("xs", FULL) == "may have changed xs: the name was bound anew"
-    assert change.short("xs", FULL) == "perhaps xs: the name was bound anew"
+    assert change.words("xs", FULL) == "may have changed xs: the name was rebound"
+    assert change.short("xs", FULL) == "perhaps xs: the name was rebound"

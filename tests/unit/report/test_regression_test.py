@@ -605,5 +605,5 @@ def test_there_is_no_test_before_a_call_is_found_or_without_a_recording(script: 
         regression_test(State(script), Diagnosis(Status.NONE), None)
     rule = Rule("f", "f")
     other = tree_of([Node(1, None, Call(Function("f"), rule, Outcome(OutcomeKind.RETURNED)))])
-    with pytest.raises(WhenceError, match="recorded of a Python program"):
+    with pytest.raises(WhenceError, match="only of a recorded Python program"):
         regression_test(State(other), Diagnosis(Status.FOUND, node=1), None)

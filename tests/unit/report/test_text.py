@@ -56,7 +56,7 @@ def test_the_call_at_fault_is_told_with_all_that_makes_it_so() -> None:
         "                 arg2 = 3",
         "  It read        limit = 9",
         "  It called      g() → 1  (right)",
-        "  It gave back   1",
+        "  It returned    1",
         "  It changed     self.n: 0 → 1",
         "                 new: nothing → 5",
         "  It printed     'hello\\n'",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from mercury_weights import own_events, solution_weights
+
 from whence.tree.tree_file import open_tree
-from whence.tree.weights import own_events, solution_weights
 
 DATA = Path(__file__).parents[2] / "conformance" / "data" / "mercury_weights.json"
 

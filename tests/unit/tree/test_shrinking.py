@@ -1,4 +1,4 @@
-"""What came to light and is not needed any more is given up; what is left stays what it was."""
+"""Expanded calls that are no longer needed are dropped; what is left stays what it was."""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whence.errors import WhenceError
+from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.recording_signature import PARTS, SIGNATURE
-from whence.model.symptom import Symptom, from_json, to_json
+from whence.model.symptom import Symptom
 
 FOLDER = ".whence"
 _RUNS = "runs"
@@ -144,7 +145,9 @@ def write_symptom(recording: Path, symptom: Symptom) -> None:
     """Keep what is wrong about a recorded run beside it."""
     path = beside(recording, "symptom.json")
     try:
-        path.write_text(json.dumps(to_json(symptom), indent=1) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(_without_empty(to_data(symptom)), indent=1) + "\n", encoding="utf-8"
+        )
     except OSError as problem:
         raise WhenceError(f"{path}: cannot be written ({problem.strerror})") from problem
 
@@ -160,11 +163,20 @@ def read_symptom(recording: Path) -> Symptom | None:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise WhenceError(f"{path}: cannot be read ({reason})") from problem
     try:
-        return from_json(json.loads(text))
+        return reader(Symptom)(json.loads(text), "symptom")
     except (ValueError, RecursionError) as problem:
         raise WhenceError(f"{path}: is no JSON ({problem})") from problem
     except WhenceError as problem:
         raise WhenceError(f"{path}: {problem}") from problem
+
+
+def _without_empty(data: object) -> object:
+    """JSON data without the members that are null or empty, which have defaults."""
+    if isinstance(data, list):
+        return [_without_empty(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: _without_empty(item) for key, item in data.items() if item not in (None, "", [])}
 
 
 def _files(runs: Path) -> list[Path]:

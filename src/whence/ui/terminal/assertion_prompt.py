@@ -31,7 +31,8 @@ def ask_operand(
     """
     if not failed.operands:
         return None
-    names = _names(len(failed.operands))
+    count = len(failed.operands)
+    names = ["left", "right"] if count == 2 else [str(n) for n in range(1, count + 1)]
     screen.say("", *_assertion_lines(failed, statement, names, values))
     while True:
         typed = screen.read(f"{_prompt(names)} ")
@@ -61,10 +62,6 @@ def _assertion_lines(
         label = f"{name}:".ljust(width + 2) if len(names) > 1 else ""
         lines.append(f"  {label}{' '.join(operand.expression.split())}{arrow}")
     return lines
-
-
-def _names(count: int) -> list[str]:
-    return ["left", "right"] if count == 2 else [str(number) for number in range(1, count + 1)]
 
 
 def _prompt(names: Sequence[str]) -> str:

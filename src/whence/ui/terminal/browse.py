@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from whence.errors import UsageError
 from whence.model.call import RESULT, Call, MarkedPart, OutcomeKind, find_mark
-from whence.model.value import BRIEF, FULL, Kind, Limits, Steps, Value, atom, parse_path, show
+from whence.model.value import BRIEF, FULL, Kind, Limits, Steps, Value, atom, cut, parse_path, show
 from whence.model.verdict import Verdict
 from whence.ui.terminal.commands import Judge
 from whence.ui.terminal.multiline import first_lines, fold
@@ -108,16 +108,13 @@ class Browser:
                 self._current = None
         elif self._current is not None and text[0] in "[.":
             self._descend(self._current, self._steps, text)
-        elif self._current is not None and self._has(self._current, text):
-            self._descend(self._current, self._steps, self._own(self._current, text))
+        elif self._current is not None and self._step_named(self._current, text):
+            self._descend(self._current, self._steps, self._step_named(self._current, text))
         else:
             self._enter(text)
 
-    def _has(self, named: NamedValue, text: str) -> bool:
-        """Whether a text is the bare name of a part here: `cd name`, `cd 2`."""
-        return self._own(named, text) != ""
-
-    def _own(self, named: NamedValue, text: str) -> str:
+    def _step_named(self, named: NamedValue, text: str) -> str:
+        """The step to a part that is given by its bare name, as in `cd name` or `cd 2`."""
         steps = [step for step, _ in named.value.part(self._steps).parts]
         forms = (f"[{text}]", f".{text}", f"['{text}']", f'["{text}"]', text)
         return next((form for form in forms if form in steps), "")
@@ -165,20 +162,17 @@ class Browser:
         else:
             rows, hidden = list(value.parts), value.omitted
         if not rows:
-            return [*self._whole(value, width), *self._shared_with(value)]
+            whole = [] if value is None else first_lines(fold(value, Limits(), width), MOST)
+            return [*whole, *self._shared_with(value)]
         column = min(30, max(len(name) for name, _ in rows[:MOST]))
         out = []
         for name, part in rows[:MOST]:
-            text = f"{name:<{column}}  {show(part, BRIEF)}"
-            out.append(text if len(text) <= width else text[: width - 1] + "…")
+            out.append(cut(f"{name:<{column}}  {show(part, BRIEF)}", width))
         if len(rows) > MOST:
             out.append(f"… and {len(rows) - MOST} more, to which cd goes as well")
         if hidden:
             out.append(f"… and {hidden} more that were not recorded")
         return out
-
-    def _whole(self, value: Value | None, width: int) -> list[str]:
-        return [] if value is None else first_lines(fold(value, Limits(), width), MOST)
 
     def _shared_with(self, value: Value | None) -> list[str]:
         """Where a value is shown in full that occurs more than once."""
@@ -187,7 +181,7 @@ class Browser:
         for named in self._named_values:
             for steps, part in named.value.paths():
                 if part.kind is not Kind.SHARED and part.identity == value.identity:
-                    return [f"It stands at {named.name}{''.join(steps)}."]
+                    return [f"It is shown at {named.name}{''.join(steps)}."]
         return []
 
     def print_part(self, text: str, width: int) -> list[str]:
@@ -230,11 +224,11 @@ def check_mark(call: Call, text: str, verdict: Verdict) -> MarkedPart:
     if part.is_input and verdict is Verdict.WRONG:
         raise UsageError(
             f"{part.mark} is what the call was given: answer i {part.mark} if it should never "
-            f"get that, and n with a part of what came of it"
+            f"get that, and n with a part of its outcome"
         )
     if not part.is_input and verdict is Verdict.INADMISSIBLE:
         raise UsageError(
-            f"{part.mark} is what came of the call: answer n {part.mark} if that is wrong, and i "
+            f"{part.mark} is part of the outcome: answer n {part.mark} if that is wrong, and i "
             "with a part of what the call was given"
         )
     return part

@@ -4,8 +4,8 @@ A line becomes one of the dataclasses below or a `UsageError`; what a command do
 business. Each command stands in one `Spec`: its words, its form and its help, which `help` shows
 and `python -m whence.ui.terminal.commands` writes as docs/commands.md.
 
-Any beginning of a command that fits only one will do, but a single letter never stands for an
-answer or for quit unless it is one of theirs: a slip must not judge a call.
+A command can be shortened as long as it is unambiguous, but a single letter means an answer or quit
+only if it is one of their own words: a typing error must not judge a call.
 """
 
 from __future__ import annotations
@@ -48,31 +48,10 @@ class TrustCode:
 
 
 @dataclass(frozen=True, slots=True)
-class Browse:
-    """Walk into a value."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListCalls:
-    """Show the calls of a function."""
-
-    function: str
-
-
-@dataclass(frozen=True, slots=True)
 class ShowCall:
     """Print one call in full; None is the call that is asked about."""
 
     node: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChooseStrategy:
-    """Search in another way, or (without a name) show the ways there are."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +71,6 @@ class TurnOracle:
 
 
 @dataclass(frozen=True, slots=True)
-class Save:
-    """Write the session to a file."""
-
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class WriteTest:
-    """Show a regression test, or write it to a file."""
-
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class Help:
-    """Explain the commands, or one."""
-
-    topic: str
-
-
-@dataclass(frozen=True, slots=True)
 class Keep:
     """Resolve a contradiction."""
 
@@ -128,28 +86,13 @@ class StepThrough:
 
 @dataclass(frozen=True, slots=True)
 class Do:
-    """A command that takes nothing: undo, redo, info, source, reject, rest, quit."""
+    """Any other command, by its word, and the text after it: a name, a part, a file."""
 
     what: str
+    text: str = ""
 
 
-Command = (
-    Judge
-    | Accept
-    | TrustCode
-    | Browse
-    | ListCalls
-    | ShowCall
-    | ChooseStrategy
-    | TurnSwitch
-    | TurnOracle
-    | Save
-    | WriteTest
-    | Help
-    | Keep
-    | StepThrough
-    | Do
-)
+Command = Judge | Accept | TrustCode | ShowCall | TurnSwitch | TurnOracle | Keep | StepThrough | Do
 
 # --- from text to meaning ----------------------------------------------------------------------
 
@@ -311,20 +254,20 @@ ANSWERS = (
     ),
     Spec(
         ("n", "no", "wrong"), "n [PART] [= VALUE]",
-        "wrong: the input is fine, what came of it is not",
+        "wrong: the input is fine, the outcome is not",
         _judge(Verdict.WRONG),
         "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
         "in `n result[2].name`, it says which part of the result (or of something that the call "
-        "changed) is wrong; if it can be known where that part came from, the search follows it "
-        "(a recorded program is run again for it, if you allow that). "
+        "changed) is wrong; if the origin of that part can be found, the search follows it (for "
+        "this a recorded program runs again, if you allow it). "
         "With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or `n 14 = None`, it says what it "
         "should have been instead: as an expression of the program's language, or in words. The "
-        "report repeats it, and where the program can be run again without effect it is tried.",
+        "report repeats it, and if the program can run again without effects, whence tries it.",
     ),
     Spec(
         ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",
         _judge(Verdict.INADMISSIBLE),
-        "Also inadmissible. The blame then lies with whoever passed that input on, and nothing "
+        "Also inadmissible. The blame then lies with the caller that passed it on, and nothing "
         "is said about the outcome. With a part, as in `i xs[3]`, it says which part of the "
         "input should not be like this.",
     ),
@@ -345,9 +288,8 @@ COMMANDS = (
         ("trust",), "trust [function|module|file] [NAME]",
         "this code cannot be at fault itself (distrust takes it back)",
         _trust(False),
-        "Without a name it means the function (module, file) of the call that is asked about. "
-        "Calls of trusted code are not asked about any more; what they call is searched all the "
-        "same.",
+        "Without a name it means the function (module, file) of the call in question. whence asks "
+        "no more about calls of trusted code, but still searches what they call.",
     ),
     Spec(
         ("distrust",), "distrust [function|module|file] [NAME]", "take a trust back",
@@ -360,20 +302,21 @@ COMMANDS = (
     ),
     Spec(("redo",), "redo", "say again what undo took back", _do("redo"), listed=False),
     Spec(
-        ("browse",), "browse [PART]", "walk into the values of this call", Browse,
-        "For values that are too large for the question. `mark` answers with the part that one "
-        "has walked to. `help` inside of it says more.",
+        ("browse",), "browse [PART]", "walk into the values of this call",
+        lambda text: Do("browse", text),
+        "For values that are too large for the question. `mark` answers with the part that you "
+        "have walked to. `help` inside it says more.",
     ),
     Spec(
         ("list",), "list [FUNCTION]", "the other calls of this function, or of another one",
-        lambda r: ListCalls(_name(r)),
+        lambda text: Do("list", _name(text)),
         "With their numbers, so that several can be judged at once: `y 8 10`. Those that can "
         "still be at fault come first.",
     ),
     Spec(
         ("suspects",), "suspects", "all calls that can still be at fault", _do("suspects"),
-        "With their numbers: where one of them strikes the eye, `n 14` judges it, and `y 8 10` "
-        "rules others out. What the call known to be wrong called comes first.",
+        "With their numbers: if one of them looks wrong, `n 14` judges it, and `y 8 10` rules "
+        "others out. The callees of the call known to be wrong come first.",
         listed=False,
     ),
     Spec(
@@ -382,15 +325,16 @@ COMMANDS = (
     ),
     Spec(
         ("full",), "full", "run the program again to see the values in full", _do("full"),
-        "Of large values only the beginning is recorded. What is to be run is shown first, for "
-        "what a program does to files or to others it does again. If it goes another way than "
-        "the first time, that is said.",
+        "Of large values only the beginning is recorded. whence first shows what it is going to "
+        "run, because the program repeats its effects on files and on other programs. If the "
+        "re-run diverges from the recording, whence says so.",
         listed=False,
     ),
     Spec(("source",), "source", "the source of what this call ran", _do("source")),
     Spec(
         ("ran",), "ran", "run the program again to mark the lines that ran", _do("ran"),
-        "The source of this call with the lines that it ran. What is to be run is shown first.",
+        "The source of this call with the lines that it ran. whence first shows what it is going "
+        "to run.",
         listed=False,
     ),
     Spec(
@@ -406,34 +350,34 @@ COMMANDS = (
     ),
     Spec(
         ("strategy",), "strategy [NAME]", "choose questions in another way, or list the ways",
-        lambda r: ChooseStrategy(_plain_name(r)),
+        lambda text: Do("strategy", _plain_name(text)),
         "What was answered still counts.",
     ),
     Spec(
         ("switch",), "switch [NAME on|off]",
-        "what works with every strategy: turn it (see also oracle)",
+        "turn an option of the search on or off (see also oracle)",
         _switch,
         " ".join(f"{name}: {text}." for name, text in SWITCHES.items()),
     ),
     Spec(
         ("oracle",), "oracle [NAME on|off]", "who answers besides you: show or turn one off",
         _oracle,
-        "Turned off, an oracle is not asked any more, and what it answered in this session does "
-        "not count any more.",
+        "An oracle that is turned off is no longer asked, and its answers in this session no "
+        "longer count.",
         listed=False,
     ),
     Spec(
         ("save",), "save [FILE]", "write the session to a file, or say where it is kept",
-        Save,
-        "`whence debug TREE --session FILE` goes on from there. A file that exists is not "
+        lambda text: Do("save", text),
+        "`whence debug TREE --session FILE` resumes from there. A file that exists is not "
         "overwritten.",
     ),
     Spec(
         ("help",), "help [COMMAND]", "this list, or more about one command",
-        lambda r: Help(_name(r).lower()),
+        lambda text: Do("help", _name(text).lower()),
     ),
     Spec(
-        ("quit", "q", "exit"), "quit", "leave; a session that is kept goes on another time",
+        ("quit", "q", "exit"), "quit", "leave; a session that is kept can be resumed",
         _do("quit"), "Also q, exit, Ctrl-D.",
     ),
 )  # fmt: skip
@@ -441,28 +385,29 @@ COMMANDS = (
 AT_THE_END = (
     Spec(
         ("reject",), "reject", "that is not the bug: ask again", _do("reject"),
-        "All questions are asked anew, with your earlier answers as defaults: Enter repeats one.",
+        "All questions are asked again, with your earlier answers as defaults: Enter repeats one.",
     ),
     Spec(
         ("zoom",), "zoom", "go into the call at fault: which of its statements is it?",
         _do("zoom"),
-        "The program is run again, and the statements of this call, the rounds of its loops and "
-        "its branches are asked about, each by what was so before and after it; the end is a "
-        "statement. What was said of the calls that it made holds. See docs/zoom.md.",
+        "The program runs again, and whence asks about the statements of this call, the rounds of "
+        "its loops and its branches, each with the variables before and after it, until one "
+        "statement is left. Your answers about the calls that it made still hold. See "
+        "docs/zoom.md.",
     ),
     Spec(
         ("test",), "test [FILE]", "a failing test of the call at fault; with a file, write it",
-        WriteTest,
-        "In pytest style, made from what was recorded: it fails until the fault is mended. What "
-        "was answered with `n = …` is what it asserts. A file that exists is not overwritten; "
-        "what cannot be made again is said.",
+        lambda text: Do("test", text),
+        "In pytest style, made from the recording: it fails until the fault is fixed. It asserts "
+        "what you answered with `n = …`. A file that exists is not overwritten; if a value cannot "
+        "be rebuilt, whence says so.",
     ),
     Spec(
         ("rest",), "rest", "search the calls below the top although it was judged right",
         _do("rest"),
     ),
     Spec(
-        ("1", "2"), "1 or 2", "which of two statements that contradict each other holds",
+        ("1", "2"), "1 or 2", "which of two contradictory statements holds",
         _keep(True),
         "1 is the earlier one, 2 the later one. `undo` takes back what you said last.",
     ),
@@ -538,11 +483,11 @@ def documentation() -> str:
     from whence.ui.terminal.browse import BROWSING
 
     out = [
-        "# What one can type at a question",
+        "# What you can type at a question",
         "",
         "<!-- Written by `python -m whence.ui.terminal.commands > docs/commands.md`. -->",
         "",
-        "Any beginning of a command that fits only one will do: `str` is `strategy`. Calls are "
+        "A command can be shortened as long as it is unambiguous: `str` is `strategy`. Calls are "
         "named by numbers, parts of values by paths: `n 14` is about call 14, `n result[1]` about "
         "the second element of this call's result.",
     ]

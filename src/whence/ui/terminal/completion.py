@@ -15,7 +15,7 @@ from whence.model.verdict import TrustScope
 from whence.ports import Tree
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
-from whence.ui.terminal.commands import COMMANDS, SPECS, Spec
+from whence.ui.terminal.commands import COMMANDS, SPECS
 from whence.ui.terminal.screen import Complete
 
 MOST = 200
@@ -28,15 +28,12 @@ def completer(tree: Tree, call: Call | None) -> Complete:
     def complete(text: str) -> Sequence[str]:
         word, space, rest = text.lstrip().partition(" ")
         if not space:
-            return [name for name in _words() if name.startswith(word)]
+            names = (name for spec in SPECS for name in spec.words)
+            return [n for n in names if n.isalpha() and len(n) > 1 and n.startswith(word)]
         rest = rest.lstrip()
         return [f"{word} {argument}" for argument in _arguments(word, rest, tree, call)][:MOST]
 
     return complete
-
-
-def _words() -> list[str]:
-    return [word for spec in SPECS for word in spec.words if word.isalpha() and len(word) > 1]
 
 
 def _arguments(word: str, rest: str, tree: Tree, call: Call | None) -> list[str]:
@@ -56,12 +53,8 @@ def _arguments(word: str, rest: str, tree: Tree, call: Call | None) -> list[str]
     elif word in ("trust", "distrust"):
         options = _trustable(rest, tree)
     elif word == "help":
-        options = [_main_word(spec) for spec in COMMANDS]
+        options = [spec.words[0] for spec in COMMANDS]
     return [option for option in options if option.startswith(rest)]
-
-
-def _main_word(spec: Spec) -> str:
-    return spec.words[0]
 
 
 def _trustable(rest: str, tree: Tree) -> list[str]:

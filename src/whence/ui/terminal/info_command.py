@@ -66,21 +66,12 @@ def count_of(number: int, noun: str) -> str:
 def callers(tree: Tree, node: int) -> list[str]:
     """The functions of a call's callers, outermost first, the middle left out."""
     _, *positions = up_from(tree, tree.position(node))
-    positions.reverse()
-    names = [_function_with_id(tree, position) for position in _ends(positions)]
-    if len(positions) > CALLERS:
-        names.insert(CALLERS // 2, f"… {len(positions) - CALLERS} more …")
+    names = [f"{function_at(tree, caller).short()} ({tree.id(caller)})" for caller in positions]
+    names.reverse()
+    if len(names) > CALLERS:
+        half = CALLERS // 2
+        names[half:-half] = [f"… {len(names) - CALLERS} more …"]
     return names
-
-
-def _ends(positions: list[int]) -> list[int]:
-    if len(positions) <= CALLERS:
-        return positions
-    return positions[: CALLERS // 2] + positions[-CALLERS // 2 :]
-
-
-def _function_with_id(tree: Tree, position: int) -> str:
-    return f"{function_at(tree, position).short()} ({tree.id(position)})"
 
 
 def _answers(session: DrivenSession) -> str:

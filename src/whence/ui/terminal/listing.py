@@ -13,7 +13,7 @@ import numpy as np
 from whence.errors import UsageError
 from whence.model.call import Call, Outcome, OutcomeKind
 from whence.model.primitive import Primitive
-from whence.model.value import BRIEF, atom, show
+from whence.model.value import BRIEF, atom, cut, show
 from whence.model.verdict import Verdict
 from whence.ports import Int64s, Tree
 from whence.report.raising import primitive, raiser
@@ -22,7 +22,7 @@ from whence.search.instances import CallInstance, retained_instances
 from whence.search.space import SKIPPED, TRUSTED, SearchSpace
 from whence.session.state import State
 from whence.tree.readable_call import readable_call
-from whence.ui.terminal.multiline import brief, cut
+from whence.ui.terminal.multiline import brief
 
 MOST = 20
 UNDEFINED = "UNDEFINED"

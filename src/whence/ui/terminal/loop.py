@@ -16,26 +16,8 @@ from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
 from whence.report.regression_test import regression_test, write_test
 from whence.report.source import source_lines
-from whence.session.events import (
-    Answered,
-    Ask,
-    Event,
-    Exhausted,
-    Expand,
-    Found,
-    OracleTurned,
-    Outcome,
-    Redone,
-    Rejected,
-    Resolved,
-    RestSearched,
-    Revise,
-    StrategyChosen,
-    Trace,
-    TrustGiven,
-    TrustWithdrawn,
-    Undone,
-)
+from whence.session import events
+from whence.session.events import Event, Outcome
 from whence.session.reaction import react
 from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
@@ -93,14 +75,14 @@ class _Conversation:
         """Whether anything was typed, or read from a script."""
 
     def run(self) -> tuple[Outcome, str]:
-        if isinstance(self.outcome, Ask):
+        if isinstance(self.outcome, events.Ask):
             self._view.open(self.outcome.question)
         try:
             while True:
                 self._turn()
         except _Left as left:
             reason = str(left)
-        if isinstance(self.outcome, Found | Exhausted):
+        if isinstance(self.outcome, events.Found | events.Exhausted):
             return self.outcome, ""
         self.screen.note(messages.left_early(self.session, reason))
         return self.outcome, reason
@@ -118,7 +100,7 @@ class _Conversation:
 
     def _next_command(self) -> Command:
         outcome = self.outcome
-        ended = isinstance(outcome, Found | Exhausted)
+        ended = isinstance(outcome, events.Found | events.Exhausted)
         quietly = ended and not self.screen.interactive
         question = self._question()
         call = question.call if question else None
@@ -144,17 +126,17 @@ class _Conversation:
         return command
 
     def _question(self) -> Question | None:
-        return self.outcome.question if isinstance(self.outcome, Ask) else None
+        return self.outcome.question if isinstance(self.outcome, events.Ask) else None
 
     def _node(self) -> int:
         """The call that commands are about when they name none."""
         outcome = self.outcome
-        if isinstance(outcome, Ask):
+        if isinstance(outcome, events.Ask):
             return outcome.question.node
-        if isinstance(outcome, Revise) and isinstance(outcome.later, Answer):
+        if isinstance(outcome, events.Revise) and isinstance(outcome.later, Answer):
             return outcome.later.node
         state = self.session.state
-        if isinstance(outcome, Found | Exhausted):
+        if isinstance(outcome, events.Found | events.Exhausted):
             diagnosis = outcome.diagnosis
             nodes = [diagnosis.node] if diagnosis.node is not None else diagnosis.candidates
             if nodes:
@@ -170,12 +152,14 @@ class _Conversation:
             case commands.Accept():
                 self._accept()
             case commands.Keep(earlier):
-                self._need(Revise, "1 and 2 are for when two statements contradict each other")
-                self._send(Resolved(keep_earlier=earlier))
+                self._need(
+                    events.Revise, "1 and 2 are for when two statements contradict each other"
+                )
+                self._send(events.Resolved(keep_earlier=earlier))
             case commands.TrustCode():
                 self._trust(command)
-            case commands.ChooseStrategy(name) if name:
-                self._send(StrategyChosen(name))
+            case commands.Do("strategy", name) if name:
+                self._send(events.StrategyChosen(name))
                 self.screen.note(f"From now on: {self.session.state.facts.strategy}.")
             case commands.TurnSwitch(name, on) if name:
                 turned = find_switch(name, on)
@@ -183,62 +167,52 @@ class _Conversation:
                 self.screen.note(f"{turned.name} is {'on' if on else 'off'} now.")
             case commands.TurnOracle(name, on) if name:
                 oracle = find_oracle(self.session, name)
-                self._send(OracleTurned(oracle, on))
+                self._send(events.OracleTurned(oracle, on))
                 self.screen.note(f"{oracle} is {'on' if on else 'off'} now.")
             case commands.StepThrough(at_end):
                 self._reruns.step_through(self._node(), at_end=at_end)
                 self._fresh = True
-            case commands.Do(what):
-                self._do(what)
+            case commands.Do("quit"):
+                raise _Left(LEFT)
+            case commands.Do("full" | "ran" as what):
+                self._reruns.run(what, self._node())
+            case commands.Do("zoom"):
+                self._zoom()
+            case commands.Do("reject"):
+                self._need(events.Found, "reject is for when a diagnosis stands")
+                self._send(events.Rejected())
+                self.screen.note("Asked again from the start; Enter repeats an earlier answer.")
+            case commands.Do("rest"):
+                if not (isinstance(self.outcome, events.Exhausted) and self.outcome.rest):
+                    raise UsageError("rest is for when the top of the tree was judged right")
+                self._send(events.RestSearched())
+            case commands.Do("undo" | "redo" as what):
+                before = self.session.state.facts
+                self._send(events.Undone() if what == "undo" else events.Redone())
+                verb = "Taken back" if what == "undo" else "Said again"
+                change = messages.difference(self.session.state, before)
+                self.screen.note(f"{verb}: {change}.")
             case _:
                 self._look(command)
-
-    def _do(self, what: str) -> None:
-        if what == "quit":
-            raise _Left(LEFT)
-        if what in ("info", "source", "suspects"):
-            self._look(commands.Do(what))
-            return
-        if what in ("full", "ran"):
-            self._reruns.run(what, self._node())
-            return
-        if what == "zoom":
-            self._zoom()
-            return
-        if what == "reject":
-            self._need(Found, "reject is for when a diagnosis stands")
-            self._send(Rejected())
-            self.screen.note("Asked again from the start; Enter repeats an earlier answer.")
-        elif what == "rest":
-            rest = isinstance(self.outcome, Exhausted) and self.outcome.rest
-            if not rest:
-                raise UsageError("rest is for when the top of the tree was judged right")
-            self._send(RestSearched())
-        else:
-            before = self.session.state.facts
-            self._send(Undone() if what == "undo" else Redone())
-            verb = "Taken back" if what == "undo" else "Said again"
-            state = self.session.state
-            self.screen.note(f"{verb}: {messages.difference(state, before)}.")
 
     def _need(self, kind: type[Outcome], otherwise: str) -> None:
         if not isinstance(self.outcome, kind):
             raise UsageError(otherwise)
 
     def _judge(self, command: commands.Judge) -> None:
-        if isinstance(self.outcome, Revise):
+        if isinstance(self.outcome, events.Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
         if command.nodes:
             answers = tuple(
                 Answer(node, command.verdict, expected=command.expected) for node in command.nodes
             )
-            self._send(Answered(answers))
-            if not isinstance(self.outcome, Revise):
+            self._send(events.Answered(answers))
+            if not isinstance(self.outcome, events.Revise):
                 self.screen.note(messages.answers_noted(answers))
                 self._tell_expected(answers[0])
             return
         question = self._question()
-        if isinstance(self.outcome, Found) and command.verdict is Verdict.RIGHT:
+        if isinstance(self.outcome, events.Found) and command.verdict is Verdict.RIGHT:
             raise _Left(LEFT)
         if question is None:
             raise UsageError("no question is open; name the calls that you mean, as in: n 14 18")
@@ -248,8 +222,8 @@ class _Conversation:
             mark = part.mark
             self._reruns.allow_tracing(question.node, part)
         answer = Answer(question.node, command.verdict, mark, expected=command.expected)
-        self._send(Answered((answer,)))
-        if mark is not None and not isinstance(self.outcome, Revise):
+        self._send(events.Answered((answer,)))
+        if mark is not None and not isinstance(self.outcome, events.Revise):
             self._tell_origin(self.session, answer)
         self._tell_expected(answer)
 
@@ -259,27 +233,27 @@ class _Conversation:
         self.screen.say(*more)
 
     def _tell_expected(self, answer: Answer) -> None:
-        if answer.expected is not None and not isinstance(self.outcome, Revise):
+        if answer.expected is not None and not isinstance(self.outcome, events.Revise):
             self.screen.note(messages.expectation_noted(self.session.state, answer))
-            if not messages.is_what_it_gave(self.session.state, answer):
+            if not messages.is_what_it_returned(self.session.state, answer):
                 self._reruns.try_expected(answer)
 
     def _accept(self) -> None:
-        if isinstance(self.outcome, Found | Exhausted):
+        if isinstance(self.outcome, events.Found | events.Exhausted):
             raise _Left(LEFT)
         question = self._question()
         if question is None or question.default is None:
             self._fresh = True
             return
         repeated = replace(question.default, node=question.node, by=PERSON, reason="")
-        self._send(Answered((repeated,)))
+        self._send(events.Answered((repeated,)))
 
     def _trust(self, command: commands.TrustCode) -> None:
-        if isinstance(self.outcome, Revise):
+        if isinstance(self.outcome, events.Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
         trust = find_trust(self.session.state, command, self._node())
-        self._send(TrustWithdrawn(trust) if command.withdraw else TrustGiven(trust))
-        if not isinstance(self.outcome, Revise):
+        self._send(events.TrustWithdrawn(trust) if command.withdraw else events.TrustGiven(trust))
+        if not isinstance(self.outcome, events.Revise):
             self.screen.note(messages.trust_noted(trust, withdrawn=command.withdraw))
 
     def _send(self, event: Event) -> None:
@@ -290,7 +264,7 @@ class _Conversation:
             # The session may have taken in the event before something else failed, say an oracle.
             if self.session.state is not before:
                 outcome = react(self.session.state)
-                if isinstance(outcome, Expand | Trace):
+                if isinstance(outcome, events.Expand | events.Trace):
                     raise
                 self.outcome = outcome
                 self._fresh = True
@@ -302,28 +276,28 @@ class _Conversation:
     def _look(self, command: Command) -> None:
         state, width = self.session.state, self.screen.width
         match command:
-            case commands.Browse(path):
+            case commands.Do("browse", path):
                 self._browse(path)
                 return
-            case commands.ListCalls(name):
+            case commands.Do("list", name):
                 out = self._listing(name)
             case commands.ShowCall(node):
                 wanted = self._node() if node is None else node
                 out = whole_lines(state, wanted, width)
                 if self.session.reruns is not None and any("…" in line for line in out):
                     out.append("(… was not recorded; full runs the program again for it)")
-            case commands.ChooseStrategy():
+            case commands.Do("strategy"):
                 out = strategy_lines(state.facts.strategy, width)
             case commands.TurnSwitch():
                 out = switch_lines(state.facts.switches)
-            case commands.WriteTest(file):
+            case commands.Do("test", file):
                 out = self._test(file)
             case commands.TurnOracle():
                 out = oracle_lines(self.session)
-            case commands.Save(file):
+            case commands.Do("save", file):
                 out = wrap(save(self.session, file), width)
-            case commands.Help(topic):
-                asked = isinstance(self.outcome, Ask)
+            case commands.Do("help", topic):
+                asked = isinstance(self.outcome, events.Ask)
                 out = commands.help_text(topic, at_question=asked).splitlines()
                 if topic:
                     out = [line for paragraph in out for line in wrap(paragraph, width)]
@@ -336,15 +310,15 @@ class _Conversation:
                 out = info_lines(self.session, self._node(), self._question())
         self.screen.say(*out)
         # Do not repeat the question: it would push the output off a small screen.
-        reading = isinstance(command, commands.Help | commands.ListCalls | commands.ShowCall)
-        reading = reading or command == commands.Do("suspects")
-        going_on = isinstance(self.outcome, Ask | Revise)
+        is_list = isinstance(command, commands.Do) and command.what in ("help", "list", "suspects")
+        reading = is_list or isinstance(command, commands.ShowCall)
+        going_on = isinstance(self.outcome, events.Ask | events.Revise)
         self._fresh = len(out) > _SCROLLS and going_on and not reading
 
     def _zoom(self) -> None:
         """Search inside the call at fault: the same conversation, about its steps."""
         outcome, reruns = self.outcome, self.session.reruns
-        node = outcome.diagnosis.node if isinstance(outcome, Found) else None
+        node = outcome.diagnosis.node if isinstance(outcome, events.Found) else None
         if node is None:
             raise UsageError("zoom is for when a call was found to be at fault")
         if not isinstance(reruns, Zooming):
@@ -365,7 +339,7 @@ class _Conversation:
 
     def _test(self, file: str) -> list[str]:
         outcome = self.outcome
-        if not isinstance(outcome, Found):
+        if not isinstance(outcome, events.Found):
             raise UsageError("test is for when a call was found to be at fault")
         path = Path(file).expanduser() if file else None
         state, writer = self.session.state, self.session.tests
@@ -384,7 +358,7 @@ class _Conversation:
         others = function == own
         listing = calls_of(state, function, here if others else None)
         out = listing_lines(state, listing, self.screen.width, others=others)
-        if listing.suspects > 1 and isinstance(self.outcome, Ask):
+        if listing.suspects > 1 and isinstance(self.outcome, events.Ask):
             nodes = [str(state.tree.id(int(p))) for p in listing.positions[:2]]
             out.append(f"Several can be judged at once: y {' '.join(nodes)}")
         return out
@@ -394,6 +368,6 @@ class _Conversation:
         question = self._question()
         call = question.call if question else tree.call(tree.position(self._node()))
         judged = browse(self.screen, call, path, can_mark=question is not None)
-        self._fresh = isinstance(self.outcome, Ask | Revise)
+        self._fresh = isinstance(self.outcome, events.Ask | events.Revise)
         if judged is not None:
             self._judge(judged)

@@ -25,7 +25,7 @@ from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrap
 
 _WIDTH = 100
 _MOST_CALLS = 8
-MOST_CHANGED = 3
+_MOST_CHANGED = 3
 """How many changed lines of an output are shown."""
 
 
@@ -45,17 +45,10 @@ def _statement(state: State, statement: Answer | Trust) -> str:
     by = "you" if statement.by == "person" else statement.by
     mark = f" at {statement.mark}" if statement.mark else ""
     equation = brief(call, _WIDTH)
-    return (
-        f"call {statement.node}, {equation}, is {_IS[SAID[statement.verdict]]}{mark} (said by {by})"
-    )
+    return f"call {statement.node}, {equation}, is {_IS[statement.verdict]}{mark} (said by {by})"
 
 
-_IS = {
-    "right": "right",
-    "wrong": "wrong",
-    "should never get this": "given input that it should never get",
-    "not known": "not known",
-}
+_IS = SAID | {Verdict.INADMISSIBLE: "given input that it should never get"}
 
 
 def difference(state: State, before: Facts) -> str:
@@ -67,10 +60,10 @@ def difference(state: State, before: Facts) -> str:
         return "the last answer" if now.clash is None else "the decision between the two"
     if now.silenced != before.silenced:
         return "an oracle that was turned"
-    answers = _apart(now.answers, before.answers)
+    answers = _only_in_longer(now.answers, before.answers)
     if answers:
-        return ", ".join(f"call {answer.node} is {_IS[SAID[answer.verdict]]}" for answer in answers)
-    trusts = _apart(now.trusts, before.trusts)
+        return ", ".join(f"call {answer.node} is {_IS[answer.verdict]}" for answer in answers)
+    trusts = _only_in_longer(now.trusts, before.trusts)
     if trusts:
         return ", ".join(f"{trust} is trusted" for trust in trusts)
     if now.strategy != before.strategy:
@@ -80,10 +73,10 @@ def difference(state: State, before: Facts) -> str:
     return "the search of the rest" if now.rest != before.rest else "a change without effect"
 
 
-_Said = TypeVar("_Said", Answer, Trust)
+_Statement = TypeVar("_Statement", Answer, Trust)
 
 
-def _apart(one: Sequence[_Said], other: Sequence[_Said]) -> list[_Said]:
+def _only_in_longer(one: Sequence[_Statement], other: Sequence[_Statement]) -> list[_Statement]:
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
     return [statement for statement in longer if statement not in shorter]
 
@@ -98,7 +91,7 @@ def answers_noted(answers: Sequence[Answer]) -> str:
 
 def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
     """What an answer marked, where it came from, and through which calls."""
-    verdict = "Wrong" if answer.verdict is Verdict.WRONG else "Never to be given"
+    verdict = "Wrong" if answer.verdict is Verdict.WRONG else "Inadmissible"
     marked = f"{verdict}: {answer.mark}."
     if state.provenance is None:
         return [f"{marked} (This tree does not say where values came from.)"]
@@ -111,7 +104,7 @@ def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
         return [marked]
     origin = judged.origin
     if origin.node is None:
-        return [f"{marked} Where it came from is not known: {origin.unknown or 'nobody says why'}."]
+        return [f"{marked} Its origin is unknown: {origin.unknown or 'no reason is given'}."]
     call, _ = readable_call(state.tree, state.tree.position(origin.node))
     if call.step is not None:
         return [f"{marked} {_set_by(state, answer, origin, call.step)}"]
@@ -165,15 +158,15 @@ def expectation_noted(state: State, answer: Answer) -> str:
     what = f"{answer.mark} of call {answer.node}" if answer.mark else f"call {answer.node}"
     text = f"Noted: {what} should give {answer.expected}"
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
-    if is_what_it_gave(state, answer):
-        return f"{text}, which is what it gave"
+    if is_what_it_returned(state, answer):
+        return f"{text}, which is what it returned"
     where = call.where()
     if where is None or not where.file.endswith(".py") or _is_expression(answer.expected or ""):
         return text
     return f"{text} (kept as words: it is no Python expression)"
 
 
-def is_what_it_gave(state: State, answer: Answer) -> bool:
+def is_what_it_returned(state: State, answer: Answer) -> bool:
     """Whether a call returned what was expected; it may still have done something wrong."""
     call, _ = readable_call(state.tree, state.tree.position(answer.node))
     returned = call.outcome.value if call.outcome.kind is OutcomeKind.RETURNED else None
@@ -234,9 +227,9 @@ def trial_lines(
         what = "nothing changes: this is not why the run is wrong, or not all of why"
     both = f"; {became}" if lines and (tried.helps or tried.ends) else ""
     out = wrap(f"{head}: with that {what}{both}{':' if lines else '.'}", width)
-    for line in lines[:MOST_CHANGED]:
+    for line in lines[:_MOST_CHANGED]:
         out += hanging(printable(f"  {line.number}  {line.after}   (was: {line.before})"), width)
-    more = len(lines) - MOST_CHANGED
+    more = len(lines) - _MOST_CHANGED
     return [*out, f"  and {more:,} more lines"] if more > 0 else out
 
 
@@ -255,7 +248,7 @@ def trust_noted(trust: Trust, *, withdrawn: bool) -> str:
     if withdrawn:
         return f"No longer trusted: {trust}. Its calls may be asked about again."
     return (
-        f"Trusted: {trust}. It cannot be at fault itself; what it calls is searched all the same. "
+        f"Trusted: {trust}. It cannot be at fault itself; what it calls is still searched. "
         "distrust takes this back."
     )
 
@@ -266,4 +259,4 @@ def left_early(session: DrivenSession, reason: str) -> str:
     log = session.log
     if log is None or log.path is None:
         return text
-    return f"{text} The answers are kept in {log.path}; the next session goes on from there."
+    return f"{text} The answers are kept in {log.path}; the next session resumes from there."

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from whence.model.call import Call, OutcomeKind, Step
-from whence.model.value import BRIEF, Kind, Limits, Value, brackets, label_of, show
+from whence.model.value import BRIEF, Kind, Limits, Value, brackets, cut, label_of, show
 from whence.report.changes import afterwards
 
 _Said = list[tuple[str, Value | None]]
@@ -144,11 +144,6 @@ def brief(call: Call, width: int) -> str:
             return text
     right = cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
     return cut(f"{cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
-
-
-def cut(text: str, width: int) -> str:
-    """A text on one line, cut off where it is too long."""
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 
 def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:

@@ -20,7 +20,7 @@ from whence.ui.terminal.question_text import QuestionContext, opening, prompt, q
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging
 
 _PATIENT, _FEW = 3, 3
-"""After so many questions `suspects` is recommended, unless so few calls are left."""
+"""`suspects` is recommended after this many questions, unless only this few calls are left."""
 
 
 class OutcomeView:

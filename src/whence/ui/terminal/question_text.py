@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from whence.model.call import Binding, Call, Effect, OutcomeKind
 from whence.model.question import Question
-from whence.model.value import Kind, Limits, Value, is_opaque, names_code, show
+from whence.model.value import Kind, Limits, Value, cut, is_opaque, names_code, show
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
 from whence.report.source import NOWHERE, Sources, attentive
@@ -43,7 +43,7 @@ _ASKED = {
     OutcomeKind.RETURNED: "Right?",
     OutcomeKind.RAISED: "Right to raise that?",
     OutcomeKind.YIELDED: "Right so far?",
-    OutcomeKind.NOT_TERMINATED: "Rightly called, and right not to have ended?",
+    OutcomeKind.NOT_TERMINATED: "Right to call this, and right that it had not ended?",
     OutcomeKind.FAILED: "Nothing missing?",
 }
 
@@ -129,12 +129,12 @@ def question_lines(
         shown = _call_lines(call, context.sources, room, most, strong)
         if len(shown) <= _MOST_LINES:
             break
-    cut = _is_cut(call)
+    is_cut = _is_cut(call)
     if len(shown) > _MOST_LINES:
         more = f"… {len(shown) - _MOST_LINES} more lines …"
         shown = [*shown[:_HEAD], Line(more, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]
-        cut = True
-    if cut or any(line.text.endswith("…") or _FOLDED.search(line.text) for line in shown):
+        is_cut = True
+    if is_cut or any(line.text.endswith("…") or _FOLDED.search(line.text) for line in shown):
         shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
     if differing and not context.emphasised:
         shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
@@ -194,12 +194,9 @@ def _data(call: Call) -> list[Binding]:
     return [
         read
         for read in call.reads
-        if not names_code(read.value) and not is_opaque(read.value) and not _is_dunder(read.name)
+        if not (names_code(read.value) or is_opaque(read.value))
+        and not (read.name.startswith("__") and read.name.endswith("__"))
     ]
-
-
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def _is_cut(call: Call) -> bool:
@@ -276,7 +273,7 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
         verb = "inserted" if change.within else "made"
         return fit(after, LIMITS, width, most, before=f"it {verb} {name} = ")
     if before is None or after is None:
-        return [_cut(line, width)]
+        return [cut(line, width)]
     out: list[str] = [f"it changed {name}:"]
     for label, value in (("from ", before), ("to   ", after)):
         out += fit(value, LIMITS, width, most, before=label, indent=2)
@@ -290,16 +287,12 @@ def _is_empty(before: Value, after: Value) -> bool:
     return same and is_made and not before.parts and not before.omitted
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def printed_lines(printed: str) -> list[str]:
     """What a call printed."""
     lines = printed.splitlines()
     if len(lines) <= 1:
-        return [f"it printed: {_cut(line, LIMITS.characters)}" for line in lines]
-    out = ["it printed:"] + [f"  | {_cut(line, LIMITS.characters)}" for line in lines[:_PRINTED]]
+        return [f"it printed: {cut(line, LIMITS.characters)}" for line in lines]
+    out = ["it printed:"] + [f"  | {cut(line, LIMITS.characters)}" for line in lines[:_PRINTED]]
     if len(lines) > _PRINTED:
         out.append(f"  | … {len(lines) - _PRINTED} more lines")
     return out

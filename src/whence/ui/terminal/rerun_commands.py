@@ -32,7 +32,7 @@ class RerunCommands:
         session, screen = self._session, self._screen
         if not session.may_run:
             screen.say(*wrap(f"This runs again: {reruns.command}", screen.width))
-            screen.say("What it does to files, or to others, it does once more.")
+            screen.say("It repeats its effects on files and on other programs.")
             reply = screen.read("Run it? [y/N] ")
             session.may_run = reply is not None and reply.strip().lower() in ("y", "yes")
         return session.may_run

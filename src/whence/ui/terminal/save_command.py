@@ -22,4 +22,4 @@ def save(session: DrivenSession, name: str) -> str:
     except (OSError, ValueError, RuntimeError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise WhenceError(f"{name} cannot be written ({reason}); name another file") from problem
-    return f"Saved in {path}; --session {path} goes on from there."
+    return f"Saved in {path}; --session {path} resumes from there."

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from whence.errors import UsageError
 from whence.model.symptom import Symptom, SymptomKind, parse
+from whence.model.value import cut
 from whence.ui.terminal.screen import Line, Screen, Tone, wrap
 
 _MOST = 14
@@ -26,7 +27,7 @@ _HELP = (
     "  3               line 3 of what was printed",
     "  output          what was printed, in several places",
     "  exception       the exception that ended it",
-    "  result          what the function gave back, or the exit status",
+    "  result          what the function returned, or the exit status",
     "  not-ended       that it did not end",
     "  result[2].name  this part of the result",
     "  n               nothing: whence ends, and the recording is kept",
@@ -42,7 +43,7 @@ def ask(
     ending: str,
     lines: Sequence[str],
     default: Symptom | None,
-    accept: Callable[[Symptom], None],
+    accept: Callable[[Symptom], object],
 ) -> Symptom | None:
     """The symptom, or None if nothing is wrong. `accept` raises `UsageError` for what is not there.
 
@@ -99,13 +100,11 @@ def _meant(default: Symptom | None) -> str:
 
 def _number_lines(lines: Sequence[str], most: int) -> list[Line]:
     width = len(str(len(lines)))
-    shown = [Line(f"  {number:{width}} | {_cut(line)}") for number, line in enumerate(lines, 1)]
+    shown = [
+        Line(f"  {number:{width}} | {cut(line, _LONGEST)}") for number, line in enumerate(lines, 1)
+    ]
     if len(shown) <= most:
         return shown
     left = len(shown) - most
     note = Line(f"  … {left:,} more lines; all shows them", Tone.QUIET)
     return [*shown[:_HEAD], note, *shown[_HEAD - most :]]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -13,7 +13,7 @@ from whence.model.call import Binding, Call, Effect, Function, Location, Outcome
 from whence.session.state import Facts, State
 from whence.tree.codec import decode_value
 from whence.tree.column_tree import Node, tree_of
-from whence.ui.terminal import converse
+from whence.ui.terminal.loop import converse
 from whence.ui.terminal.plain import PlainScreen
 
 Build = Callable[..., Call]

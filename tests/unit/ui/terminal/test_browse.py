@@ -92,7 +92,7 @@ def test_a_large_value_is_listed_in_part(call: Build) -> None:
 def test_a_value_that_is_shown_elsewhere_tells_where(call: Build) -> None:
     browser = Browser(call(returned=[{"list": [1], "id": 4}, {"same": 4}]))
     browser.go("result[1]")
-    assert browser.listing(80) == ["<same as #4>", "It stands at result[0]."]
+    assert browser.listing(80) == ["<same as #4>", "It is shown at result[0]."]
 
 
 def test_print_obeys_its_limits(call: Build) -> None:

@@ -14,9 +14,8 @@ from whence.search.space import Switches
 from whence.session.events import Found
 from whence.session.state import State
 from whence.tree.column_tree import Node, tree_of
-from whence.ui.terminal import converse
 from whence.ui.terminal.info_command import callers
-from whence.ui.terminal.loop import LEFT, RAN_OUT
+from whence.ui.terminal.loop import LEFT, RAN_OUT, converse
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES
 
@@ -216,7 +215,7 @@ def test_what_it_gave_is_no_other_value(small: State, session: Session) -> None:
     value = small.tree.call(1).outcome.value
     assert value is not None
     seen, _, _ = session(small, f"n {small.tree.id(1)} = {show(value)}", "q")
-    assert "which is what it gave" in " ".join(seen.split())
+    assert "which is what it returned" in " ".join(seen.split())
 
 
 def test_what_should_have_been_may_be_said_in_words(small: State, session: Session) -> None:

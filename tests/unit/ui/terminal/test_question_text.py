@@ -186,7 +186,7 @@ def test_a_call_with_many_yields_is_cut_off(call: Build) -> None:
         (
             OutcomeKind.NOT_TERMINATED,
             "f() did not end: 1",
-            "Rightly called, and right not to have ended? ",
+            "Right to call this, and right that it had not ended? ",
         ),
     ],
 )

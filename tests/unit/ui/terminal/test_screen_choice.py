@@ -4,9 +4,8 @@ import sys
 
 import pytest
 
-from whence.ui.terminal import choose_screen
 from whence.ui.terminal.plain import PlainScreen
-from whence.ui.terminal.screen_choice import why_plain
+from whence.ui.terminal.screen_choice import choose_screen, why_plain
 
 
 class Terminal(io.StringIO):
@@ -50,7 +49,8 @@ def test_a_missing_package_leads_to_the_plain_screen(monkeypatch: pytest.MonkeyP
 def test_the_plain_screen_loads_neither_rich_nor_prompt_toolkit() -> None:
     program = """
 import io, sys
-from whence.ui.terminal import choose_screen, converse
+from whence.ui.terminal.loop import converse
+from whence.ui.terminal.screen_choice import choose_screen
 choose_screen(answers=io.StringIO(), output=sys.stdout, plain=False)
 sys.exit(any(name.partition(".")[0] in ("rich", "prompt_toolkit") for name in sys.modules))
 """

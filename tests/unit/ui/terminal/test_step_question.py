@@ -94,7 +94,7 @@ def test_the_parts_of_what_lacks_something_are_named_by_their_labels() -> None:
         Status.FOUND, node=tree.id(0), kind=FaultKind.WRONG_RESULT, callees=parts
     )  # fmt: skip
     said = "\n".join(lines(State(tree), found, NOWHERE))
-    assert "Its parts      line 9: price = self.items[place]" in said
+    assert "Its steps      line 9: price = self.items[place]" in said
     assert "self.discount  (not asked about)\n" in said
 
 

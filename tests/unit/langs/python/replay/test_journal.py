@@ -384,7 +384,9 @@ def test_rerun_tells_whether_the_calls_are_the_same(
     world = World(tmp_path, Program("import random\nuse(random.random())\n"))
     words = ["rerun", str(world.recording)]
     assert main(words) == 0
-    assert "runs again as it did: 2 calls are the same" in " ".join(capsys.readouterr().out.split())
+    assert "the re-run matches the recording: 2 calls are the same" in " ".join(
+        capsys.readouterr().out.split()
+    )
     beside(world.recording, "journal").unlink()
     assert main(words) == 2
     assert "--live" in capsys.readouterr().err

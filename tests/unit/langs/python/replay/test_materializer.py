@@ -115,7 +115,7 @@ def test_materialize_shows_what_one_call_did(
     output = tmp_path / "tree.jsonl"
     assert main(["materialize", str(path), "--node-budget", "9", "-o", str(output)]) == 0
     said = capsys.readouterr().out
-    assert "call 2: 6 of the 94 calls below it came to light" in said
+    assert "call 2: 6 of the 94 calls below it were recorded" in said
     assert "node × 4" in said
     tree = open_tree(output)
     assert len(tree.columns) == 9

@@ -3,17 +3,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from whence.tree.weights import (
+from mercury_weights import (
     double_counted,
     own_events,
-    questions_left,
     repaired_weight,
     solution_weights,
 )
 
+from whence.session.reaction import questions_left
+
 PAPER: dict[str, Any] = json.loads(
-    (Path(__file__).parents[2] / "conformance" / "data" / "mercury_weights.json").read_text("utf-8")
+    (Path(__file__).parent / "data" / "mercury_weights.json").read_text("utf-8")
 )
 
 

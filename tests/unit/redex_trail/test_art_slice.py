@@ -1,18 +1,18 @@
 import pytest
-
-from whence.errors import UsageError
-from whence.slicing.art import Art
-from whence.slicing.art_slice import (
+from art_definitions import (
     chop,
     collect,
     execution_tree_slice,
-    influencing,
     path,
     slice_of,
     subnodes,
     weakly_influences,
 )
-from whence.testing.lazy import parse_program, run
+from lazy_language import parse_program, run
+
+from whence.errors import UsageError
+from whence.redex_trail.art import Art
+from whence.redex_trail.art_slice import influencing
 
 # main = t, f 2 = tt, g … = ttt, k 2 = tttr, h 1 = ttr
 TAIL_CALL = ["main = f (h 1)", "f x = g (k x)", "g x = x + 1", "k x = h x", "h x = x + 1"]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from whence.errors import TreeFormatError
-from whence.slicing.art import Application, Atom, Indirection
-from whence.slicing.art_file import decode_art, read_art
+from whence.redex_trail.art import Application, Atom, Indirection
+from whence.redex_trail.art_file import decode_art, read_art
 
 NODES: list[dict[str, Any]] = [
     {"node": "t", "kind": "app", "left": "tl", "right": "tr", "rule": "f.1"},

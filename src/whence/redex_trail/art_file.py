@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import TreeFormatError
-from whence.slicing.art import Application, Art, Atom, Expression, Indirection, NotAnArt, parent
+from whence.redex_trail.art import (
+    Application,
+    Art,
+    Atom,
+    Expression,
+    Indirection,
+    NotAnArt,
+    parent,
+    quoted,
+)
 
 SCHEMA = "art/1"
 _KINDS = 'a node has a "kind": "atom", "app" or "ind"'
@@ -55,7 +64,7 @@ def decode_art(item: Any, path: str = "<art>") -> Art:
             start_term=reader.text(item.get("start_term", ""), '"start_term"'),
         )
     except NotAnArt as error:
-        raise reader.wrong(f"node {_brief(error.node)}: {error.problem}", error.cure) from None
+        raise reader.wrong(f"node {quoted(error.node)}: {error.problem}", error.cure) from None
 
 
 class _ArtReader:
@@ -92,55 +101,46 @@ class _ArtReader:
                 )
             name = item["node"]
             if name in nodes:
-                raise self.wrong(f"node {_brief(name)} stands twice in the file")
+                raise self.wrong(f"node {quoted(name)} stands twice in the file")
             nodes[name] = self.expression(item, name)
             self.check_derived(item, name, name + "t" in names)
             if "rule" in item:
-                rules[name] = self.text(item["rule"], f'"rule" of node {_brief(name)}')
+                rules[name] = self.text(item["rule"], f'"rule" of node {quoted(name)}')
         return nodes, rules
 
     def expression(self, item: dict[str, Any], name: str) -> Expression:
         kind = item.get("kind")
         if kind == "atom":
-            return Atom(self.symbol(item, name))
+            value = item.get("value")
+            if isinstance(value, bool | int | float):
+                return Atom(str(value))
+            if not isinstance(value, str) or not value.strip():
+                cure = "an atom's value is a text or a number"
+                raise self.wrong(f'node {quoted(name)} has no "value"', cure)
+            return Atom(value)
         if kind == "app":
             return Application(self.reference(item, "left"), self.reference(item, "right"))
         if kind == "ind":
             return Indirection(self.reference(item, "to"))
-        raise self.wrong(f"node {_brief(name)} has no kind that is known", _KINDS)
-
-    def symbol(self, item: dict[str, Any], name: str) -> str:
-        value = item.get("value")
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, bool | int | float):
-            return str(value)
-        raise self.wrong(
-            f'node {_brief(name)} has no "value"', "an atom's value is a text or a number"
-        )
+        raise self.wrong(f"node {quoted(name)} has no kind that is known", _KINDS)
 
     def reference(self, item: dict[str, Any], key: str) -> str:
-        return self.text(item.get(key), f'"{key}" of node {_brief(item["node"])}')
+        return self.text(item.get(key), f'"{key}" of node {quoted(item["node"])}')
 
     def check_derived(self, item: dict[str, Any], name: str, reduced: bool) -> None:
         if item.get("parent") and item["parent"] != parent(name):
             raise self.wrong(
-                f"node {_brief(name)} names {_brief(item['parent'])} as its parent; by its name "
-                f"it is {_brief(parent(name))}",
+                f"node {quoted(name)} names {quoted(item['parent'])} as its parent; by its name "
+                f"it is {quoted(parent(name))}",
                 "leave parent out: it follows from the name",
             )
         reduct = item.get("reduct")
         if reduct is not None and (reduct != name + "t" or not reduced):
             raise self.wrong(
-                f"node {_brief(name)} names {_brief(reduct)} as its reduct",
-                f"the reduct of x is xt, and must be among the nodes: {_brief(name + 't')}",
+                f"node {quoted(name)} names {quoted(reduct)} as its reduct",
+                f"the reduct of x is xt, and must be among the nodes: {quoted(name + 't')}",
             )
 
 
 def _is_named(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("node"), str)
-
-
-def _brief(item: Any) -> str:
-    text = item if isinstance(item, str) else str(item)
-    return repr(text if len(text) <= 60 else text[:50] + "…")

@@ -1,8 +1,8 @@
 import pytest
+from lazy_language import Let, Machine, parse_expression, parse_program, run
 
-from whence.slicing.art_tree import execution_tree
-from whence.slicing.art_value import ArtValues
-from whence.testing.lazy import Let, Machine, parse_expression, parse_program, run
+from whence.redex_trail.art_tree import execution_tree
+from whence.redex_trail.art_value import ArtValues
 
 
 @pytest.mark.parametrize(

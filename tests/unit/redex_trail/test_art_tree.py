@@ -1,10 +1,10 @@
 import pytest
+from lazy_language import parse_expression, parse_program, run
 
 from whence.errors import CannotExpand, WhenceError
 from whence.model.value import Kind
-from whence.slicing.art import Application, Art, Atom, Expression
-from whence.slicing.art_tree import ArtTree, execution_tree, rule_sources
-from whence.testing.lazy import parse_expression, parse_program, run
+from whence.redex_trail.art import Application, Art, Atom, Expression
+from whence.redex_trail.art_tree import ArtTree, execution_tree, rule_sources
 
 
 def tree_of(program: list[str], start: str = "main", *, primitives: bool = False) -> ArtTree:

@@ -48,8 +48,3 @@ def double_counted(below: Iterable[Sequence[Segment]]) -> int:
 def repaired_weight(span: Segment, below: Sequence[Sequence[Segment]]) -> int:
     """A call's weight once it is known that its children count some events more than once."""
     return span[1] - span[0] + 1 + double_counted(below)
-
-
-def questions_left(weight: float) -> int:
-    """About how many questions a search by halves still needs: the logarithm, rounded up."""
-    return max(0, int(-(-weight // 1)) - 1).bit_length()

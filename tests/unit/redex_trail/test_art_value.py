@@ -1,11 +1,11 @@
 import time
 
 import pytest
+from lazy_language import parse_expression, parse_program, run
 
 from whence.model.value import Kind
-from whence.slicing.art import Application, Art, Atom, Expression
-from whence.slicing.art_value import ArtValues, TermLimits
-from whence.testing.lazy import parse_expression, parse_program, run
+from whence.redex_trail.art import Application, Art, Atom, Expression
+from whence.redex_trail.art_value import ArtValues, TermLimits
 
 
 def value_text(program: list[str], start: str = "main") -> str:

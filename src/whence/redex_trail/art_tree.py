@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from whence.errors import CannotExpand, WhenceError
 from whence.model.call import Binding, Call, Function, Outcome, OutcomeKind, Rule
-from whence.slicing.art import Art, Term, parent
-from whence.slicing.art_value import ArtValues, application_text, value_text
+from whence.redex_trail.art import Art, Term, parent
+from whence.redex_trail.art_value import ArtValues, application_text, value_text
 from whence.tree.build import Rows, link
 from whence.tree.codec import encode_call, equation_digest
 from whence.tree.column_tree import ColumnTree, assemble_tree

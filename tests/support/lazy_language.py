@@ -2,8 +2,8 @@
 
 Enough of Haskell for the papers' programs: equations with patterns and guards, integers, lists,
 tuples, constructors, `let`, partial applications and a few primitives, evaluated by need. It is
-for tests: the graphs that it leaves follow the naming of `whence.slicing.art` by construction, so
-what is said of graphs can be tried on any program.
+for tests: the graphs that it leaves follow the naming of `whence.redex_trail.art` by construction,
+so what is said of graphs can be tried on any program.
 
 As in the papers' graphs, guards are evaluated but not traced, and a variable keeps the node that
 it was bound to. A variable of a `let` stands where it is used first. What makes no sense (no
@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from whence.slicing.art import Application, Art, Atom, Expression, Indirection
+from whence.redex_trail.art import Application, Art, Atom, Expression, Indirection
 
 
 @dataclass(frozen=True, slots=True)

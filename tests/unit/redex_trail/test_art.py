@@ -1,9 +1,10 @@
 import time
 
 import pytest
+from art_definitions import ancestors, parse_pattern, pat_nodes
 
 from whence.errors import UsageError
-from whence.slicing.art import (
+from whence.redex_trail.art import (
     MAX_ARGUMENTS,
     Application,
     Art,
@@ -11,11 +12,8 @@ from whence.slicing.art import (
     Expression,
     Indirection,
     NotAnArt,
-    ancestors,
     application_term,
     parent,
-    parse_pattern,
-    pat_nodes,
     symbol_term,
 )
 

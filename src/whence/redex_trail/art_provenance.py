@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from whence.model.call import RESULT, MarkedPart
 from whence.model.origin import Influence, Origin
 from whence.ports import Tree
-from whence.slicing.art import parent
-from whence.slicing.art_slice import influencing
-from whence.slicing.art_tree import ArtTree, is_primitive
-from whence.slicing.art_value import application_text
+from whence.redex_trail.art import parent
+from whence.redex_trail.art_slice import influencing
+from whence.redex_trail.art_tree import ArtTree, is_primitive
+from whence.redex_trail.art_value import application_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,10 @@ class ArtProvenance:
         if isinstance(marked, str):
             return Origin(None, unknown=marked)
         maker = parent(marked.node)
-        origin = self._nearest_program_call(maker)
+        redex = maker
+        while redex is not None and is_primitive(self.art_tree.art, redex):
+            redex = parent(redex)
+        origin = self.art_tree.nearest_call(redex)
         if origin is None:
             return Origin(None, unknown=f"{part.mark} stands in the start term, no call made it")
         chain = tuple(self._way(origin, node))[:-1]
@@ -75,15 +78,6 @@ class ArtProvenance:
 
     # --- the marked part in the graph ----------------------------------------------------------
 
-    def criterion(self, node: int, part: MarkedPart) -> tuple[str, str] | None:
-        """The papers' slicing criterion of a mark ([S] section 5).
-
-        `⟨mt, n⟩` for a part of the result of the redex `m`: what was there before is trusted. For
-        a part of an argument `⟨t, n⟩`: all that went before may have made it.
-        """
-        marked = self.find(node, part)
-        return None if isinstance(marked, str) else (marked.m, marked.node)
-
     def find(self, node: int, part: MarkedPart) -> MarkedNode | str:
         """The marked part in the graph, or why it cannot be found."""
         tree, mark = self.art_tree, part.mark
@@ -109,11 +103,6 @@ class ArtProvenance:
         return MarkedNode(m, (*met, *art.evaluation(current)), art.evaluated(current))
 
     # --- origins -------------------------------------------------------------------------------
-
-    def _nearest_program_call(self, node: str | None) -> int | None:
-        while node is not None and is_primitive(self.art_tree.art, node):
-            node = parent(node)
-        return self.art_tree.nearest_call(node)
 
     def _way(self, first: int, last: int) -> Iterator[int]:
         """The calls on the path through the tree from one to the other, both included."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from whence.model.value import Kind, Value, atom
-from whence.slicing.art import Application, Art, Atom
+from whence.redex_trail.art import Application, Art, Atom
 
 UNEVALUATED = "_"
 ELLIPSIS = "…"

@@ -5,8 +5,8 @@ its argument at `xr`, a redex `x` has its reduct at `xt`; so a name tells who ma
 variable of a rule keeps the node that it was bound to, wherever it is used: then an application
 names a node elsewhere, and a reduct that is just a variable is an indirection.
 
-Owned here: the graph with its invariant, `parent`, `ancestors`, `val` and `patNodes` ([S] section
-3 and 5; [C] appendix). Files are read in `art_file`, slices are taken in `art_slice`.
+Owned here: the graph with its invariant, `parent` and `val` ([S] section 3; [C] appendix). Files
+are read in `art_file`, slices are taken in `art_slice`.
 
 Invariant of `Art` (checked when it is made, else `NotAnArt`): the domain is prefix-closed from the
 start node on; all references exist; `xl` and `xr` exist only as the two sides of an application
@@ -18,20 +18,15 @@ Python's stack, every walk is a loop.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from whence.errors import UsageError
 
-Pattern = None | str | tuple["Pattern", "Pattern"]
-"""A slicing pattern: bottom (nothing of interest here), a symbol, or an application of two."""
-
 MAX_ARGUMENTS = 500
 
 _LETTERS = "lrt"
-_PATTERN_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
 
 
 class NotAnArt(Exception):
@@ -115,16 +110,6 @@ def parent(node: str) -> str | None:
     return stem[:-1] if stem else None
 
 
-def ancestors(node: str) -> list[str]:
-    """`parent` applied again and again, nearest first ([S] section 3)."""
-    names: list[str] = []
-    above = parent(node)
-    while above is not None:
-        names.append(above)
-        above = parent(above)
-    return names
-
-
 @dataclass(frozen=True)
 class Art:
     """A trace graph ([S] Definition 3.1). `rules` names the rule that reduced a redex.
@@ -165,9 +150,12 @@ class Art:
         if self.reduced(node):
             return (node + "t",)
         expression = self.nodes[node]
-        if isinstance(expression, Application):
-            return (expression.left, expression.right)
-        return (expression.to,) if isinstance(expression, Indirection) else ()
+        return (expression.to,) if isinstance(expression, Indirection) else self.sides(node)
+
+    def sides(self, node: str) -> tuple[str, ...]:
+        """The function and the argument of an application; nothing for other nodes."""
+        expression = self.nodes[node]
+        return (expression.left, expression.right) if isinstance(expression, Application) else ()
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -254,59 +242,6 @@ class Art:
         return self._values[node]
 
 
-def pat_nodes(art: Art, pattern: Pattern, node: str) -> set[str]:
-    """The nodes of the symbols that a pattern leaves visible in a node's value ([S] section 5).
-
-    In print the conditions `d ∈ G` and `m ∉ G` must read `d ∈ D` and `G(n) = m`. A pattern that
-    the value is not an instance of is a `UsageError`. Cost: one step for each pair of a pattern's
-    part and a node, however often parts are shared.
-    """
-    symbols: set[str] = set()
-    visited: set[tuple[int, str]] = set()
-    stack: list[tuple[Pattern, str]] = [(pattern, node)]
-    while stack:
-        wanted, current = stack.pop()
-        if wanted is None:
-            continue
-        current = art.evaluated(current)
-        if (id(wanted), current) in visited:
-            continue
-        visited.add((id(wanted), current))
-        expression = art.nodes[current]
-        if isinstance(wanted, tuple) and isinstance(expression, Application):
-            stack += [(wanted[0], expression.left), (wanted[1], expression.right)]
-        elif isinstance(expression, Atom) and wanted == expression.symbol:
-            symbols.add(current)
-        else:
-            raise UsageError(f"the value of node {node!r} is not an instance of the pattern")
-    return symbols
-
-
-def parse_pattern(text: str) -> Pattern:
-    """A pattern from the papers' notation, `((_ . _) . _) . 8`, in which `_` is bottom."""
-    open_groups: list[list[Pattern]] = [[]]
-    for token in _PATTERN_TOKEN.findall(text):
-        if token == "(":
-            open_groups.append([])
-        elif token == ")" and len(open_groups) > 1:
-            inner = _applied(open_groups.pop(), text)
-            open_groups[-1].append(inner)
-        elif token != ".":
-            open_groups[-1].append(None if token == "_" else token)
-    if len(open_groups) != 1:
-        raise UsageError(f"{text!r} is not a pattern: a parenthesis is not closed")
-    return _applied(open_groups[0], text)
-
-
-def _applied(patterns: list[Pattern], text: str) -> Pattern:
-    if not patterns:
-        raise UsageError(f"{text!r} is not a pattern: write it like (_ . _) . 8")
-    whole = patterns[0]
-    for pattern in patterns[1:]:
-        whole = (whole, pattern)
-    return whole
-
-
 def _check_names(art: Art) -> None:
     if art.start.strip(_LETTERS):
         raise NotAnArt(art.start, "the start node's name has letters other than l, r and t")
@@ -321,7 +256,9 @@ def _check_names(art: Art) -> None:
             raise NotAnArt(node, f"it does not lie below the start node {art.start!r}")
         if node[:-1] not in art.nodes:
             raise NotAnArt(
-                node, f"there is no node {_brief(node[:-1])}", "every prefix of a name is a node"
+                node,
+                f"there is no node {quoted(node[:-1])}",
+                "every prefix of a name is a node",
             )
 
 
@@ -335,12 +272,12 @@ def _check_references(art: Art, node: str, expression: Expression) -> None:
             raise NotAnArt(node, "it is an indirection, and yet it has a reduct")
     for other in sides:
         if other not in art.nodes:
-            raise NotAnArt(node, f"it refers to node {_brief(other)}, which is not there")
+            raise NotAnArt(node, f"it refers to node {quoted(other)}, which is not there")
     for letter, side in (("l", "left"), ("r", "right")):
         below = node + letter
         if below in art.nodes and getattr(expression, side, None) != below:
             raise NotAnArt(
-                below, f"node {_brief(node)} is not an application with this on its {side}"
+                below, f"node {quoted(node)} is not an application with this on its {side}"
             )
 
 
@@ -355,5 +292,7 @@ def _check_arguments(art: Art) -> None:
                 raise NotAnArt(node, f"something is applied to more than {MAX_ARGUMENTS} arguments")
 
 
-def _brief(node: str) -> str:
-    return repr(node if len(node) <= 60 else node[:50] + "…")
+def quoted(node: object) -> str:
+    """The name of a node, or what stands in its place, for a message."""
+    text = str(node)
+    return repr(text if len(text) <= 60 else text[:50] + "…")

@@ -1,11 +1,12 @@
 import pytest
+from art_definitions import criterion
+from lazy_language import parse_expression, parse_program, run
 
 from whence.model.call import Mark, MarkedPart, find_mark
 from whence.model.origin import Influence, Origin
 from whence.model.value import atom
-from whence.slicing.art_provenance import ArtProvenance
-from whence.slicing.art_tree import execution_tree
-from whence.testing.lazy import parse_expression, parse_program, run
+from whence.redex_trail.art_provenance import ArtProvenance
+from whence.redex_trail.art_tree import execution_tree
 
 
 def provenance(program: list[str], start: str = "main", *, primitives: bool = False):
@@ -129,4 +130,4 @@ def test_what_is_not_in_the_graph_has_no_origin_and_a_reason(node: int, part: Ma
     assert origin.node is None
     assert origin.unknown
     assert where.influence(node, part) is None
-    assert where.criterion(node, part) is None
+    assert criterion(where, node, part) is None

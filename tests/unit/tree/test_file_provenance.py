@@ -16,8 +16,8 @@ from whence.model.call import (
 )
 from whence.model.value import Kind, Value, atom
 from whence.ports import Tree
-from whence.slicing.file_provenance import FileProvenance
 from whence.tree.column_tree import Node, tree_of
+from whence.tree.file_provenance import FileProvenance
 
 INNER = Value(Kind.LIST, "", (("[0]", atom("1")), ("[1]", atom("2"))))
 OUTER = Value(Kind.LIST, "", (("[0]", INNER), ("[1]", atom("3"))))
