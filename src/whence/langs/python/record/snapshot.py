@@ -312,7 +312,7 @@ class Snapshots:
             self.mutable |= kind is list or kind is set
             count = length(value)
             stored = parts(value, min(count, self._bound.width, budget - 1)) if depth else []
-            w.add_container(self._out, byte, max(count, len(stored)), len(stored))
+            w.add_record(self._out, byte, max(count, len(stored)), len(stored))
             return budget - self._parts(stored, depth, budget - 1)
         if kind is bytearray:
             self._containers += 1
@@ -331,7 +331,7 @@ class Snapshots:
         count = dict.__len__(value)
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
         items = _first_items(value, most)
-        w.add_container(self._out, f.DICT, max(count, len(items)), len(items))
+        w.add_record(self._out, f.DICT, max(count, len(items)), len(items))
         parts = [part for item in items for part in item]
         return budget - self._parts(parts, depth, budget - 1)
 

@@ -176,8 +176,8 @@ class PythonTraceScanner:
             f.YIELD: self._yield,
             f.BARE_YIELD: self._bare_yield,
             f.RESUME: self._resume,
-            f.THROW: self._throw,
-            f.SEND: self._send,
+            f.THROW: self._resume_with_value,
+            f.SEND: self._resume_with_value,
             f.RAISE: self._raise,
             f.BARE_RAISE: self._bare_raise,
             f.CLOSED: self._closed,
@@ -310,16 +310,10 @@ class PythonTraceScanner:
     def _resume(self, at: int, place: int) -> int:
         return self._resumed(at, place)[1]
 
-    def _throw(self, at: int, place: int) -> int:
+    def _resume_with_value(self, at: int, place: int) -> int:
         number, place = self._resumed(at, place)
         place = self._values.root(place)
-        self._take(number, f.THROW)
-        return place
-
-    def _send(self, at: int, place: int) -> int:
-        number, place = self._resumed(at, place)
-        place = self._values.root(place)
-        self._take(number, f.SEND)
+        self._take(number, self._data[at])
         return place
 
     def _resumed(self, at: int, place: int) -> tuple[int, int]:
