@@ -132,7 +132,7 @@ class Recording:
         more = self.numbers.choice([0, 0, 7])
         count = len(inner)
         if choice == 11:
-            w.add_container(out, f.DICT, count + more, count)
+            w.add_record(out, f.DICT, count + more, count)
             for key, (encoded, _) in enumerate(inner):
                 w.add_whole(out, key)
                 out += encoded
@@ -140,7 +140,7 @@ class Recording:
             kind, text = Kind.DICT, ""
         elif choice == 12:
             inner, count = inner[:2], min(count, 2)
-            w.add_object(out, 0, count + more, count)
+            w.add_record(out, f.OBJECT, 0, count + more, count)
             for name, (encoded, _) in zip((X, Y), inner, strict=False):
                 w.add_v(out, name)
                 out += encoded
@@ -148,13 +148,13 @@ class Recording:
             kind, text = Kind.OBJECT, "Point"
         elif choice == 13:
             w.add_record(out, f.SUBCLASS, 1)
-            w.add_container(out, f.LIST, count + more, count)
+            w.add_record(out, f.LIST, count + more, count)
             out += b"".join(encoded for encoded, _ in inner) + b"\x00\x00"
             steps = [f"[{number}]" for number in range(count)]
             kind, text = Kind.OBJECT, "Stack"
         else:
             byte, kind = [(f.LIST, Kind.LIST), (f.TUPLE, Kind.TUPLE), (f.SET, Kind.SET)][choice - 8]
-            w.add_container(out, byte, count + more, count)
+            w.add_record(out, byte, count + more, count)
             out += b"".join(encoded for encoded, _ in inner)
             steps = [f"[{number}]" for number in range(count)]
             text = ""

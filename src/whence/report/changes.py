@@ -2,7 +2,7 @@
 
 Identities do not count: they number the objects of one moment, and a change is about contents. An
 item that was inserted into a list or removed from it is one change: the items after it do not
-count as changed. A set differs in its members.
+count as changed. A set differs in its members; a dict may differ in its order alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _LOST = "<not known: the name was bound anew"
 class Change:
     """A part before and after; None where there was none.
 
-    `within`: a list where the part was put in or taken out between others, or a set (then `steps`
-    lead to the set, whose members have no address).
+    `within`: a list where the part was put in or taken out between others; a set (then `steps`
+    lead to the set, whose members have no address); or DICT if the order of the keys or attributes
+    of the part itself changed.
     """
 
     steps: Steps
@@ -47,7 +48,7 @@ class Change:
             return f"may have changed {name}: the name was rebound"
         if self.is_unseen():
             return f"changed {name} in a part that was not recorded ({self._unseen()})"
-        return f"changed {name}: {before} → {after}"
+        return f"{'reordered' if self.within else 'changed'} {name}: {before} → {after}"
 
     def short(self, target: str, limits: Limits) -> str:
         """The change of something by this name: `x[2]: nothing → 3`."""
@@ -59,6 +60,8 @@ class Change:
             return f"{name}, in a part that was not recorded: {self._unseen()}"
         if self.within is None:
             return f"{name}: {before} → {after}"
+        if self.within is Kind.DICT:
+            return f"{name}, reordered: {before} → {after}"
         verb = "inserted" if self.within is Kind.LIST else "added"
         return f"{name}: {verb} {after}" if self.before is None else f"{name}: removed {before}"
 
@@ -135,8 +138,7 @@ def changes(before: Value | None, after: Value | None, steps: Steps = ()) -> Ite
             and old.keys() == new.keys()
             and _alike(replace(before, omitted=after.omitted), after)
         ):
-            for step, part in old.items():
-                yield from changes(part, new[step], (*steps, step))
+            yield from _parts(before, after, steps)
             before = replace(after, omitted=before.omitted)
         yield Change(steps, before, after)
         return
@@ -148,9 +150,19 @@ def changes(before: Value | None, after: Value | None, steps: Steps = ()) -> Ite
         if moved:
             yield from moved
             return
+    yield from _parts(before, after, steps)
+
+
+def _parts(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+    """The changes of single parts, and of the order of those that both values have."""
     old, new = dict(before.parts), dict(after.parts)
+    if before.kind in _NAMED and before.omitted and old.keys() != new.keys():
+        yield Change(steps, before, after)  # a new part may have been there, but not recorded
+        return
     for step in dict.fromkeys([*old, *new]):
         yield from changes(old.get(step), new.get(step), (*steps, step))
+    if [step for step in old if step in new] != [step for step in new if step in old]:
+        yield Change(steps, before, after, Kind.DICT)
 
 
 def _alike(before: Value, after: Value) -> bool:

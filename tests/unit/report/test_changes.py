@@ -29,6 +29,8 @@ def found(before: Any, after: Any) -> list[str]:
         ({"text": "a", "id": 1}, {"text": "a", "id": 2}, []),
         ({"same": 1}, {"same": 2}, [""]),
         ({"dict": [["'a'", 1]]}, {"dict": [["'a'", 2], ["'b'", 1]]}, ["['a']", "['b']"]),
+        ({"dict": [["'a'", 1], ["'b'", 2]]}, {"dict": [["'b'", 2], ["'a'", 1]]}, [""]),
+        ({"dict": [["'a'", 1], ["'b'", 2]]}, {"dict": [["'b'", 3], ["'a'", 1]]}, ["['b']", ""]),
     ],
 )
 def test_the_smallest_parts_that_differ_are_found(
@@ -53,6 +55,23 @@ def test_what_differs_only_beyond_what_was_recorded_is_said_so() -> None:
         decode_value({"dict": [["'b'", 2], ["'c'", 3]], "more": 1}),
     )
     assert not moved.steps, "'c' may have been there before"
+
+
+def test_a_dict_that_only_has_another_order_is_said_to_be_reordered() -> None:
+    before = decode_value([{"dict": [["'a'", 1], ["'b'", 2]]}])
+    after = decode_value([{"dict": [["'b'", 2], ["'a'", 1]]}])
+    (change,) = changes(before, after)
+    assert change.words("d", FULL) == "reordered d[0]: {'a': 1, 'b': 2} → {'b': 2, 'a': 1}"
+    assert change.short("d", FULL) == "d[0], reordered: {'a': 1, 'b': 2} → {'b': 2, 'a': 1}"
+
+
+def test_a_key_that_may_have_been_there_before_is_not_said_to_be_new() -> None:
+    before = decode_value({"dict": [["'a'", 1], ["'b'", 2]], "more": 3})
+    after = decode_value({"dict": [["'b'", 2], ["'c'", 3]], "more": 3})
+    (change,) = changes(before, after)
+    assert change.words("d", FULL) == (
+        "changed d: {'a': 1, 'b': 2, …3 more} → {'b': 2, 'c': 3, …3 more}"
+    )
 
 
 def test_what_nobody_saw_is_not_said_to_have_changed() -> None:

@@ -244,7 +244,8 @@ def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> l
         parts += _change_lines(effect.target, change, width, most)
     if len(differences) > _CHANGES:
         parts.append(f"it changed … {len(differences) - _CHANGES} more parts of {effect.target}")
-    if _looks_the_same(effect, width, most):
+    is_whole = len(differences) == 1 and not differences[0].steps
+    if is_whole or _looks_the_same(effect, width, most):
         return parts
     whole = _change_lines(effect.target, Change((), effect.before, effect.after), width, most)
     return whole if sum(map(len, whole)) < sum(map(len, parts)) else parts
@@ -274,7 +275,7 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
         return fit(after, LIMITS, width, most, before=f"it {verb} {name} = ")
     if before is None or after is None:
         return [cut(line, width)]
-    out: list[str] = [f"it changed {name}:"]
+    out = [f"it {'reordered' if change.within is Kind.DICT else 'changed'} {name}:"]
     for label, value in (("from ", before), ("to   ", after)):
         out += fit(value, LIMITS, width, most, before=label, indent=2)
     return out

@@ -132,6 +132,15 @@ def test_an_effect_without_a_visible_difference_is_said_to_be_one(call: Build) -
     assert "  it changed xs in a part that was not recorded" in lines
 
 
+def test_a_dict_that_was_only_reordered_is_shown_in_both_orders(call: Build) -> None:
+    entries = [["'a'", 1], ["'b'", 2]]
+    before, after = {"dict": entries}, {"dict": entries[::-1]}
+    lines = shown(call(changed={"d": (before, after)}, returned="None"))
+    assert "  it reordered d: {'a': 1, 'b': 2} → {'b': 2, 'a': 1}" in lines
+    lines = shown(call(changed={"d": (before, after)}, returned="None"), 40)
+    assert "  it reordered d:" in lines
+
+
 def test_long_output_is_cut_off(call: Build) -> None:
     lines = shown(call(returned=1, printed="".join(f"line {n}\n" for n in range(50))))
     assert "    | line 5" in lines

@@ -392,7 +392,7 @@ def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
 
 def _match(recipe: SummaryRecipe) -> Text:
     match = matches.read(recipe.text)
-    source = None if match is None else matches.made(match)
+    source = None if match is None else matches.rebuild(match)
     if source is None:
         raise CannotRebuild("a match that no function of re gives")
     return source[1]

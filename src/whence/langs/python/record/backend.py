@@ -1,8 +1,8 @@
-"""What a recorder backend is: the one Protocol behind which all of them stand.
+"""The Protocol that all recorder backends implement.
 
-A backend turns what the interpreter tells it into the records of docs/trace-format.md. Which code
-belongs to the user, and how code is described, is decided here once for all backends: they call
-`CodeReader.describe` the first time that they meet a code object, and never again.
+A backend turns the events of the interpreter into the records of docs/trace-format.md. Which code
+is user code, and how it is described, is decided outside of the backends: they call
+`CodeReader.describe` once for each code object, when it first runs.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class CodeDescription:
     parameters: tuple[str, ...]
     free_variables: tuple[str, ...]
     global_names: tuple[str, ...]
-    """Module variables that it names, of which the backend records those that hold data."""
+    """The module variables that it names. The backend records those that hold data."""
     line_table: bytes
     transparent: bool
-    """A comprehension or generator expression: no call of its own."""
+    """Whether it is a comprehension or generator expression, which is no call of its own."""
     counted: bool = False
-    """Transparent, and a call all the same: a filter leaves it out, so it is only counted."""
+    """Whether it is transparent only because a filter leaves it out; its calls are counted."""
 
 
 class CodeReader(Protocol):
-    """Tells user code from other code, and describes it."""
+    """Distinguishes user code from other code, and describes it."""
 
     def describe(self, code: CodeType, namespace: dict[str, Any]) -> CodeDescription | None:
         """The description of user code that runs in a namespace; None for all other code."""
@@ -52,23 +52,26 @@ class Backend(Protocol):
 
     @property
     def calls(self) -> int:
-        """How many calls have been recorded so far; those that were only counted are not in it."""
+        """How many calls have been recorded so far, without those that were only counted."""
 
     @property
     def problem(self) -> str | None:
-        """Why it stopped recording before it was told to (the disk is full), if it did."""
+        """Why it stopped recording before `stop` was called (the disk is full); None if not."""
 
     def here(self) -> int:
-        """The number of the call that runs in this thread; also in a child, of the fork."""
+        """The number of the call that runs in this thread; in a forked child, of the one that
+        forked."""
 
     def family(self, starts: str, name: str, is_child: bool) -> None:
-        """Before `start`: other processes are recorded too. Where it can, it tells in the file
-        `starts`, by this name, which call started which; of a child, what it recorded is in its
-        file before its parent could hear that it is done."""
+        """Before `start`: other processes are recorded too.
+
+        If it can, the backend notes in the file `starts`, under this name, which call started which
+        process. A child writes its records to its file before its parent can know that it is done.
+        """
 
     def tail(self, path: str, descriptor: int, check: int) -> None:
-        """Before `start`: until `end`, keep in this new file what is in no page yet, if it can be.
-        The backend closes and removes it. `check` is that of the trace's header."""
+        """Before `start`: until `end`, keep in this new file what is in no page yet, if possible.
+        The backend closes and removes it. `check` is the checksum of the trace's header."""
 
     def start(self) -> None:
         """Record from here on, in all threads."""

@@ -1,6 +1,6 @@
-"""Chooses the backend that records, and says why the others were not taken.
+"""Chooses the backend that records, and gives the reasons against the others.
 
-The one place that knows which backends there are, in order of preference, and what each needs.
+The only module that knows which backends exist, in order of preference, and what each needs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NATIVE, PURE = "native", "pure"
 VARIABLE = "WHENCE_BACKEND"
 """The environment variable that names a backend where the command line does not."""
 
-# Those that no other kind of tool is meant to take; docs of sys.monitoring.
+# The documentation of sys.monitoring reserves the other ids for certain kinds of tools.
 TOOL_IDS = (3, 4)
 _PACKAGE = "whence.langs.python.record"
 
@@ -39,7 +39,7 @@ class Candidate:
 
     @property
     def can_be_used(self) -> bool:
-        """Whether nothing is in its way."""
+        """Whether there is no obstacle."""
         return self.obstacle is None
 
     def why_not(self) -> str:
@@ -55,12 +55,12 @@ def candidates() -> tuple[Candidate, ...]:
 def choose_backend(wanted: str | None = None) -> Candidate:
     """The backend to record with. `wanted`, or the environment, may require a certain one."""
     wanted = wanted or os.environ.get(VARIABLE) or None
-    every = candidates()
-    names = [candidate.name for candidate in every]
+    backends = candidates()
+    names = [candidate.name for candidate in backends]
     if wanted is not None and wanted not in names:
         raise WhenceError(f"there is no backend named {wanted}: choose one of {', '.join(names)}")
     rejected = []
-    for candidate in every:
+    for candidate in backends:
         if wanted in {None, candidate.name}:
             if candidate.can_be_used:
                 return candidate
@@ -86,12 +86,9 @@ def make(
 
 
 def _native() -> Candidate:
-    candidate = Candidate(
-        NATIVE,
-        "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, evaluating frames",
-    )
+    what = "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, evaluating frames"
     obstacle, cure = _common_obstacle() or _load(f"{_PACKAGE}._recorder") or (None, "")
-    return Candidate(candidate.name, candidate.what, obstacle, cure)
+    return Candidate(NATIVE, what, obstacle, cure)
 
 
 def _pure() -> Candidate:
@@ -106,7 +103,7 @@ def _pure() -> Candidate:
 
 
 def _common_obstacle() -> tuple[str, str] | None:
-    """What keeps every backend from recording."""
+    """Why no backend can record here, if that is so."""
     if sys.implementation.name != "cpython":
         return f"this is {sys.implementation.name}", "whence records CPython only"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -122,7 +119,7 @@ def _common_obstacle() -> tuple[str, str] | None:
 
 
 def free_tool_id() -> int | None:
-    """A tool id of `sys.monitoring` that nobody uses."""
+    """A tool id of `sys.monitoring` that is not in use."""
     if sys.version_info < (3, 12):
         return None
     for number in TOOL_IDS:
@@ -132,7 +129,7 @@ def free_tool_id() -> int | None:
 
 
 def _load(name: str) -> tuple[str, str] | None:
-    """Why an extension cannot be loaded, if it cannot."""
+    """Why an extension cannot be loaded; None if it can."""
     loaded = load_extension(name)
     if isinstance(loaded, ModuleType):
         return None
@@ -145,7 +142,7 @@ def _load(name: str) -> tuple[str, str] | None:
 
 
 def load_extension(name: str) -> ModuleType | ImportError:
-    """An extension module, or why it is not to be had."""
+    """An extension module, or the error if it cannot be imported."""
     try:
         return importlib.import_module(name)
     except ImportError as problem:

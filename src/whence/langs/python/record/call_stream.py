@@ -1,17 +1,14 @@
-"""Turns what happens to calls into the records of docs/trace-format.md, in Python.
+"""Writes the records of docs/trace-format.md for the events of calls, in Python.
 
-Knows calls, values and records, not frames, threads or hooks: `pure` tells it what happened and
-hands it the values of that moment. What it keeps of them between two moments is bytes and numbers.
+Knows calls, values and records, not frames, threads or hooks: `Activations` passes it the events
+with the values at that time. Between two events it keeps only bytes and numbers of them.
 
-Invariant: the records of one happening reach the page all at once or not at all.
+Invariant: all records of an event reach the page, or none.
 """
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,23 +32,16 @@ from whence.langs.python.record.snapshot import (
     is_class,
 )
 from whence.langs.python.record.summaries import Summary
-from whence.langs.python.record.tail import Tail
+from whence.langs.python.record.trace_output import TraceOutput
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 
-_FLUSH_AFTER_SECONDS = 1.0
-_RECORDS_BETWEEN_CLOCKS = 512
 _INPUT = bytes((f.INPUT,))
 _MOST_PRINTED = 10_000
 """Characters of one write that are kept."""
-# The references to an input that nobody but the call holds, while it is looked at: by the frame,
-# by the list of inputs, and by whoever counts them.
+# The reference count of an input that only the call holds: the frame, the list of inputs, and the
+# argument of `getrefcount`.
 _SOLE = 3
-
-# Bound here: the program may replace them.
-_write, _fstat, _clock = os.write, os.fstat, time.monotonic
-
-
 _FULL = (
     "the trace reached its size limit: calls from here on were counted, not recorded, and of open "
     "calls only the end was"
@@ -60,24 +50,24 @@ _FULL = (
 
 @dataclass(slots=True, eq=False)
 class CodeEntry:
-    """What is known of a code object of user code."""
+    """A code object of user code."""
 
     description: CodeDescription
     inputs: tuple[str, ...]
     first_free: int
-    """From here on inputs are free variables: if they are bound anew, others see it."""
+    """Inputs from here on are free variables: other functions see it if they are rebound."""
     rebound: frozenset[str] = frozenset()
-    """The parameters that the code binds anew or deletes."""
+    """The parameters that the code rebinds or deletes."""
     number: int = -1
     variables: tuple[int, ...] = ()
     calls: int = 0
     outcomes: Counter[int] = field(default_factory=Counter)
-    """Of a generator: how many of its first yields and returns there were, by their record."""
+    """Of a generator: how many yields and returns had the larger bound, by their record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """With what a generator or coroutine starts to run, or runs on; `UNKNOWN` if with something."""
+    """What a generator or coroutine is resumed with; `UNKNOWN` if the value is not available."""
 
     value: Any = None
     thrown: bool = False
@@ -97,29 +87,28 @@ class OpenCall:
     known: list[bytes] = field(default_factory=list)
     """Each input as it was last written, in the order of the inputs."""
     objects: list[int] = field(default_factory=list)
-    """The identity of each input that is a container, 0 for others and those that were lost."""
+    """The `id` of each input that is a container, else 0."""
     mutable: list[bool] = field(default_factory=list)
     fleeting: list[bool] = field(default_factory=list)
-    """Inputs that nobody else held and whose name is bound anew: one of the same number, later,
-    may be another object."""
+    """Inputs that only the call held and whose name is rebound: the same `id` may later be that of
+    another object."""
     skipped: int = 0
 
 
 class CallStream:
-    """Writes to a file what happens to calls.
+    """Writes the records of one trace.
 
-    It has many methods because each kind of record is written by one, over the same page.
+    It is one class because an event writes several records that refer to each other: the methods
+    share the numbers of calls, names and values, and the buffer of the event.
     """
 
     def __init__(
         self, descriptor: int, options: RecordOptions, summaries: Mapping[type, Summary]
     ) -> None:
         self._options = options
-        self._full = self._told_full = False
+        self._said_full = self._has_ended = False
         self._detail = options.detail
-        self._output = _Output(descriptor)
-        self._pages = w.PageWriter(self._write_page)
-        self._tail: Tail | None = None
+        self._output = TraceOutput(descriptor, options.max_bytes)
         self._scratch = bytearray()
         self._user_modules: set[str] = set()
         self._tables = Tables(self._scratch, self._user_modules)
@@ -130,8 +119,6 @@ class CallStream:
         self._last_global: dict[int, bytes] = {}
         self._next = 1
         self._thread = 0
-        self._until_clock = _RECORDS_BETWEEN_CLOCKS
-        self._flushed_at = _clock()
         self.root = OpenCall(0)
 
     @property
@@ -146,14 +133,9 @@ class CallStream:
 
     def keep_tail(self, path: str, descriptor: int, check: int) -> None:
         """Keep in this file, too, what is in no page yet."""
-        self._tail = Tail(path, descriptor, check, self._output.size())
+        self._output.keep_tail(path, descriptor, check)
 
-    def _write_page(self, page: bytes) -> None:
-        self._output.write(page)
-        if self._tail is not None and self._output.problem is None:
-            self._tail.restart(self._output.size())
-
-    # --- what happens ---
+    # --- events ---
 
     def begin(
         self, code: CodeEntry, parent: OpenCall, site: int, inputs: Sequence[Any], namespace: Any,
@@ -194,7 +176,7 @@ class CallStream:
         namespace: Any,
     ) -> None:  # fmt: skip
         """A generator or coroutine starts to run, or runs on."""
-        if self._is_full():
+        if self._output.is_full():
             return
         self._before_step(call, inputs, namespace)
         value = with_.value
@@ -215,8 +197,8 @@ class CallStream:
     def yielded(
         self, call: OpenCall, value: Any, inputs: Sequence[Any], namespace: Any, bare: bool
     ) -> None:
-        """A generator hands out a value, or a coroutine waits (`bare`: for what is not told)."""
-        if not self._is_full():
+        """A generator yields a value, or a coroutine waits (`bare`: without its value)."""
+        if not self._output.is_full():
             self._leave(call, f.YIELD, (), value, inputs, namespace, bare)
 
     def raised(
@@ -229,7 +211,7 @@ class CallStream:
         known: bool = True,
         encoding: bytes = b"",
     ) -> None:
-        """A call ends with an exception; if that is not known, maybe `encoding` is."""
+        """A call ends with an exception; if that is not `known`, `encoding` may have it."""
         bare = not known and not encoding
         self._leave(call, f.RAISE, (place,), exception, inputs, namespace, bare, encoding)
 
@@ -249,7 +231,7 @@ class CallStream:
 
     def printed(self, call: OpenCall, descriptor: int, text: str) -> None:
         """A call wrote a text to a standard stream."""
-        if self._is_full():
+        if self._output.is_full():
             return
         left_out = str.__len__(text) - _MOST_PRINTED
         text = str.__getitem__(text, slice(_MOST_PRINTED))
@@ -259,47 +241,55 @@ class CallStream:
         self._commit()
 
     def thread(self, number: int) -> None:
-        """What follows happens in this thread."""
+        """The following records are of this thread."""
         if number != self._thread:
             self._thread = number
             w.add_record(self._scratch, f.THREAD, number)
 
     def note(self, text: str) -> None:
-        """Something that a person must know."""
+        """A NOTE record."""
         w.add_note(self._scratch, text)
         self._commit()
 
+    def exit(self, status: int) -> None:
+        """The process ends at once with this status; no other END record is written."""
+        self._add_skipped(self.root)
+        self.end(f.BY_EXIT, status)
+        self._has_ended = True
+
     def end(self, how: int, value: object) -> None:
         """The last record."""
-        encoding = self._snapshots.write(value, self._options.first_bound)
+        if self._has_ended:
+            return
+        full = self._detail is Detail.FULL
+        encoding = self._snapshots.write(
+            value, self._options.first_bound if full else SHALLOW_BOUND
+        )
         self._scratch.append(f.END)
         self._scratch.append(how)
         self._roots.add(self._scratch, encoding)
         self._commit()
         self.flush()
-        if self._tail is not None:
-            self._tail.remove()
+        self._output.close_tail()
 
     def flush(self) -> None:
-        """Write what there is."""
+        """Write all that is in memory."""
         self._add_skipped(self.root)
         self._commit()
-        self._pages.flush()
+        self._output.flush()
 
     def abandon(self, why: str) -> None:
-        """Give up what was being written; what was written before is whole."""
+        """Drop the records of the event that failed; those of earlier events are complete."""
         self._scratch.clear()
+        self._tables.drop_uncommitted()
+        self._roots = w.RootNumbering()
         if why:
             self.note(why)
 
     def drop(self) -> None:
-        """Forget what was not written: in a forked child it is the parent's."""
+        """In a forked child: forget what was not written, which the parent will write."""
         self._scratch.clear()
-        self._pages.buffer.clear()
-        if self._tail is not None:
-            self._tail.forget()
-            self._tail = None
-        self._output.problem = "this is a forked process"
+        self._output.drop()
 
     # --- bounds ---
 
@@ -309,13 +299,7 @@ class CallStream:
             return True
         if options.max_calls is not None and self._next > options.max_calls:
             return True
-        return self._is_full()
-
-    def _is_full(self) -> bool:
-        most = self._options.max_bytes
-        if most is not None and self._output.written + len(self._pages.buffer) >= most:
-            self._full = True  # and stays so, though a page takes less once it is packed
-        return self._full
+        return self._output.is_full()
 
     def _bound_for(self, code: CodeEntry) -> Bound:
         if self._detail is Detail.SHALLOW:
@@ -330,7 +314,7 @@ class CallStream:
         return options.first_bound if first else options.bound
 
     def _bound_of_outcome(self, call: OpenCall, record: int) -> Bound:
-        # What comes of a generator's first steps is not compared with anything.
+        # Unlike the inputs of a generator, its outcomes are not compared, so they may be larger.
         assert call.code is not None
         options, code = self._options, call.code
         if (
@@ -347,11 +331,12 @@ class CallStream:
     # --- values ---
 
     def _encoded(self, call: OpenCall, inputs: Sequence[Any]) -> tuple[list[bytes], list[bool]]:
-        """Each input, the same object a second time as a reference; and which can change."""
-        seen: dict[int, int] = {}
+        """The snapshot of each input, or a reference if it is an earlier one; and which of them
+        can change."""
+        first_index: dict[int, int] = {}
         encodings, mutable = [], []
         for index, value in enumerate(inputs):
-            first = seen.setdefault(id(value), index) if has_identity(value) else index
+            first = first_index.setdefault(id(value), index) if has_identity(value) else index
             if first != index:
                 encoding = bytearray()
                 w.add_record(encoding, f.INPUT, first)
@@ -368,7 +353,7 @@ class CallStream:
         return self._snapshots.write(value, bound)
 
     def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any], bound: Bound) -> bytes:
-        """A result, in which inputs that the call still holds are told as such."""
+        """The snapshot of a result; parts that are inputs of the call are references to them."""
         held: dict[int, int] = {}
         for index, now in enumerate(inputs):
             if call.objects and call.objects[index] and self._is_still(call, index, now):
@@ -377,13 +362,13 @@ class CallStream:
 
     @staticmethod
     def _is_still(call: OpenCall, index: int, now: Any) -> bool:
-        """Whether an input is certainly the object that it was."""
+        """Whether an input is certainly the same object as at entry."""
         return id(now) == call.objects[index] and not call.fleeting[index]
 
-    # --- the parts of a happening ---
+    # --- the parts of an event ---
 
     def _before_step(self, call: OpenCall, inputs: Sequence[Any], namespace: Any) -> None:
-        """What others changed while the call was suspended or not yet started."""
+        """Record what others changed while the call was suspended or not yet started."""
         if self._detail is not Detail.FULL:
             return
         assert call.code is not None
@@ -402,7 +387,7 @@ class CallStream:
         encoding: bytes = b"",
     ) -> None:
         assert call.code is not None
-        full = self._is_full()
+        full = self._output.is_full()
         if self._detail is Detail.FULL and not full:
             self._add_globals(call.code, namespace)
             self._add_changes(call, inputs)
@@ -424,7 +409,7 @@ class CallStream:
                 if not call.mutable[index]:
                     continue
                 if not self._is_still(call, index, value):
-                    call.mutable[index] = False  # said once
+                    call.mutable[index] = False  # so that it is recorded once
                     w.add_record(self._scratch, f.LOST, self._next - call.number, index)
                     continue
             if call.known[index][:1] == _INPUT:
@@ -472,7 +457,12 @@ class CallStream:
         free = [tables.name(name) for name in about.free_variables]
         code.variables = tuple(self._variable(about.module, name) for name in about.global_names)
         w.add_code(
-            self._scratch, about.flags, place, (parameters, free), code.variables, about.line_table
+            self._scratch,
+            about.flags,
+            place,
+            (parameters, free),
+            code.variables,
+            about.line_table,
         )
         code.number = self._codes
         self._codes += 1
@@ -486,54 +476,12 @@ class CallStream:
         return number
 
     def _commit(self) -> None:
-        pages = self._pages
-        if self._full and not self._told_full:
-            self._told_full = True
+        if self._output.is_full() and not self._said_full:
+            self._said_full = True
             w.add_note(self._scratch, _FULL)
-        pages.buffer += self._scratch
-        if self._tail is not None and self._scratch:
-            self._tail.add(self._scratch)
+        self._output.add(self._scratch)
+        self._tables.commit()
         self._scratch.clear()
-        self._until_clock -= 1
-        if self._until_clock > 0 and not pages.page_is_full():
-            return
-        self._until_clock = _RECORDS_BETWEEN_CLOCKS
-        now = _clock()
-        if pages.page_is_full() or now - self._flushed_at >= _FLUSH_AFTER_SECONDS:
-            self._flushed_at = now
-            pages.flush()
-
-
-class _Output:
-    """The file, as long as it is the one that was opened and takes what is written."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._identity = self._look()
-        self.written = 0
-        self.problem: str | None = None
-
-    def write(self, page: bytes) -> None:
-        if self.problem is not None:
-            return
-        try:
-            if self._look() != self._identity:
-                self.problem = "the program closed the file of the trace"
-                return
-            view = memoryview(page)
-            while view:
-                view = view[_write(self._descriptor, view) :]
-            self.written += len(page)
-        except OSError as problem:
-            self.problem = problem.strerror or str(problem)
-
-    def size(self) -> int:
-        """Where the next page will begin."""
-        return _fstat(self._descriptor).st_size
-
-    def _look(self) -> tuple[int, int, int]:
-        about = _fstat(self._descriptor)
-        return about.st_dev, about.st_ino, stat.S_IFMT(about.st_mode)
 
 
 def _is_data(value: Any) -> bool:

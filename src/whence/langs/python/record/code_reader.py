@@ -1,9 +1,9 @@
-"""Describes a code object as a CODE record has it, from what the compiler left in it.
+"""Describes a code object as a CODE record does.
 
-Apart from `user_code`, which decides whether there is anything to describe. Every backend calls
-it the first time that it meets a code object and keeps the answer.
+Separate from `user_code`, which decides whether code is described at all. A backend calls it once
+for each code object, and keeps the result.
 
-Invariant: only the code object and the name of its module are looked at; nothing is run.
+Invariant: only the code object and the name of its module are read; nothing is run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 _TYPE_PARAMETERS = "<generic parameters of "
 
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
-# The number of the name is the argument, shifted by what else is packed into it.
+# The argument holds the number of the name, shifted by the bits that hold something else.
 _GLOBAL_NAMES = tuple(
     (opcode.opmap[name], shift)
     for name, shift in (("LOAD_GLOBAL", 1), ("STORE_GLOBAL", 0), ("DELETE_GLOBAL", 0))
@@ -51,26 +51,26 @@ _CLASS_NAMES = tuple(
     if name in opcode.opmap
 )
 _NOT_IMPLEMENTED = 1
-"""Which of the interpreter's common constants NotImplementedError is (3.14)."""
-# Whether the operation names two variables at once, of which the first 16 have numbers that fit.
+"""The number of NotImplementedError among the interpreter's common constants (3.14)."""
+# With each: whether its argument holds two variables, four bits each.
 _REBINDING = tuple(
     (name, name.count("FAST") > 1)
     for name in (
         "STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF", "STORE_FAST_MAYBE_NULL",
         "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_FAST_AND_CLEAR",
     )
-    # Above are names that only the compiler uses.
+    # Operations from 256 on exist only inside the compiler.
     if opcode.opmap.get(name, 256) < 256
 )  # fmt: skip
-# Every class body reads it for its `__module__`: a word of the compiler, not of the program.
+# The compiler makes every class body read it for `__module__`.
 _READ_BY_EVERY_CLASS = "__name__"
 
 
 class PythonCodeReader:
-    """Tells user code from other code, and describes it."""
+    """Distinguishes user code from other code, and describes it."""
 
     def __init__(self, user_code: UserCode, *, with_reads: bool = True):
-        """`with_reads`: also what it reads besides its arguments, closure and module variables."""
+        """`with_reads`: include the free variables and module variables that code reads."""
         self._user_code = user_code
         self._with_reads = with_reads
 
@@ -79,7 +79,7 @@ class PythonCodeReader:
         if not self._user_code.owns(code, namespace):
             return None
         flags = _flags(code)
-        # A module's variables are its own: it makes them all, and reads none from elsewhere.
+        # The variables of a module body are made by itself, so they are no inputs.
         reads_variables = self._with_reads and not flags & MODULE_BODY
         transparent = is_transparent(code)
         counted = not transparent and not self._user_code.keeps(code, namespace)
@@ -99,24 +99,24 @@ class PythonCodeReader:
 
 
 def is_transparent(code: CodeType) -> bool:
-    """Whether what it calls are calls of the function in which it stands."""
+    """Whether its calls count as calls of the function that contains it."""
     return (
         code.co_name in _COMPREHENSIONS
         or code.co_name.startswith(_TYPE_PARAMETERS)
-        or _puts_off(code)
+        or _is_lazy_annotation(code)
     )
 
 
-def _puts_off(code: CodeType) -> bool:
-    """Whether it works out annotations, an alias or a bound of a type when they are asked for."""
+def _is_lazy_annotation(code: CodeType) -> bool:
+    """Whether the compiler made it to evaluate annotations, a type alias or a bound when needed."""
     if sys.version_info < (3, 14) or code.co_posonlyargcount != 1:
         return False
     if code.co_varnames[0] == ".format":  # of an alias, a bound or a default
         return True
     if code.co_name != "__annotate__":
         return False
-    # Other functions may have that name: not this way to raise an exception, which the compiler
-    # alone has.
+    # A function of the program may have that name, but only the compiler raises an exception by
+    # this instruction.
     instructions = code.co_code
     raising = _uses(opcode.opmap["LOAD_COMMON_CONSTANT"], instructions[::2], instructions)
     return any(argument == _NOT_IMPLEMENTED for _, argument in raising)
@@ -128,7 +128,7 @@ def _flags(code: CodeType) -> int:
         return flags | MODULE_BODY
     if code.co_name == "<lambda>":
         return flags | LAMBDA
-    # Of all other code, only a class body keeps its variables in a mapping.
+    # Of the remaining code, only a class body keeps its variables in a mapping.
     return flags if code.co_flags & inspect.CO_OPTIMIZED else flags | CLASS_BODY
 
 
@@ -140,12 +140,12 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 
 def global_names(code: CodeType) -> tuple[str, ...]:
     """The module variables that code names, its comprehensions included, in order of use."""
-    found: dict[str, None] = {}
-    _collect_names(code, found)
-    return tuple(found)
+    names: dict[str, None] = {}
+    _collect_names(code, names)
+    return tuple(names)
 
 
-def _collect_names(code: CodeType, found: dict[str, None]) -> None:
+def _collect_names(code: CodeType, names: dict[str, None]) -> None:
     instructions = code.co_code
     operations = instructions[::2]
     wanted = _GLOBAL_NAMES
@@ -159,35 +159,35 @@ def _collect_names(code: CodeType, found: dict[str, None]) -> None:
     for _, number in numbers:
         name = code.co_names[number]
         if name != _READ_BY_EVERY_CLASS:
-            found[name] = None
+            names[name] = None
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and is_transparent(constant):
-            _collect_names(constant, found)
+            _collect_names(constant, names)
 
 
 def rebound_names(code: CodeType) -> frozenset[str]:
-    """The variables of its own that code binds anew or deletes, as plain ones or in cells."""
+    """The local variables, plain ones or cells, that code rebinds or deletes."""
     instructions = code.co_code
     operations = instructions[::2]
-    found = set()
+    names = set()
     for name, several in _REBINDING:
         for _, argument in _uses(opcode.opmap[name], operations, instructions):
             numbers = (argument >> 4, argument & 15) if several else (argument,)
-            found |= {_variable(code, number) for number in numbers}
-    return frozenset(found)
+            names |= {_variable(code, number) for number in numbers}
+    return frozenset(names)
 
 
 def _variable(code: CodeType, number: int) -> str:
-    """The name of a variable by its place: plain ones, cells that are no parameters, free ones."""
+    """The name of a variable by its number: plain ones, cells that are no parameters, free ones."""
     cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
     return (*code.co_varnames, *cells, *code.co_freevars)[number]
 
 
 def _uses(operation: int, operations: bytes, instructions: bytes) -> Iterator[tuple[int, int]]:
-    """Where an operation stands, and its whole argument.
+    """The places at which an operation occurs, each with its whole argument.
 
-    `co_code` has the plain operations whatever the interpreter has specialised, and zeroes where
-    its caches are: no operation that is looked for here is numbered 0.
+    `co_code` has the original operations, not the specialised ones, and zeroes for the inline
+    caches; no operation that is searched here has the number 0.
     """
     place = operations.find(operation)
     while place >= 0:

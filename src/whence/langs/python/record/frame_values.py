@@ -1,16 +1,14 @@
 """Reads variables of a running frame without disturbing it.
 
-Not by `frame.f_locals`: up to 3.12 that makes a dictionary which belongs to the frame, keeps every
-value in it alive, and is the very one that the program gets from `locals()`. From 3.12 on the
-interpreter has a function for one variable; 3.11 has none, so its memory is read, whose layout is
-the same in every release of 3.11.
+It does not use `frame.f_locals`: up to 3.12 that makes a dictionary that belongs to the frame,
+keeps every value alive, and is the one that the program gets from `locals()`. From 3.12 on the
+interpreter has a function that reads one variable. On 3.11 the memory of the frame is read, whose
+layout is the same in every release of 3.11; so is, on all versions, the function of a frame.
 
-Which function a frame runs is not told either, and is read in the same way.
+The value sent to a generator is in no variable but on top of the frame's stack. From 3.14 on the
+lowest bit of a reference in a frame says that it is not counted.
 
-What a generator was sent is in no variable: it is on top of the frame's stack. From 3.14 on the
-lowest bit of a reference in a frame says that the frame does not count as holding the object.
-
-Apart from the recorder because it is the one place that knows how a frame is laid out.
+Separate from the recorder because only this module knows the memory layout of frames.
 """
 
 from __future__ import annotations
@@ -22,19 +20,19 @@ from typing import Any
 
 
 class Unbound:
-    """The value of a name that has none."""
+    """Stands for the value of an unbound name."""
 
 
 class Unknown:
-    """What stands for a value that cannot be had."""
+    """Stands for a value that is not available."""
 
 
 UNBOUND = Unbound()
 UNKNOWN = Unknown()
 _NULL = 0
 _POINTER = 8
-# Of a frame object, where its inner frame is; and in that one, the function, how many variables and
-# values of the stack there are (from 3.14 on: where they end), and where they start.
+# Offsets: in a frame object, of its inner frame; in the inner frame, of the function, of the number
+# of variables and stack values (from 3.14 on: of the pointer to their end), and of the first one.
 _INNER_FRAME = 24
 _FUNCTION = 16 if sys.version_info >= (3, 12) else 0
 _COUNT = 64
@@ -74,7 +72,7 @@ else:
 
 
 def sent_value(frame: FrameType) -> Any:
-    """What a generator goes on with, while the interpreter tells that it does."""
+    """The value that a generator is resumed with, during the event of its resumption."""
     inner = _word(id(frame) + _INNER_FRAME)
     if sys.version_info >= (3, 14):
         place = _word(inner + _COUNT) - _POINTER
@@ -87,12 +85,12 @@ def sent_value(frame: FrameType) -> Any:
 def function(frame: FrameType) -> FunctionType | None:
     """The function that a frame runs."""
     address = _address(_word(id(frame) + _INNER_FRAME) + _FUNCTION)
-    found = ctypes.cast(address, ctypes.py_object).value if address else None
-    return found if isinstance(found, FunctionType) else None
+    value = ctypes.cast(address, ctypes.py_object).value if address else None
+    return value if isinstance(value, FunctionType) else None
 
 
 def is_borrowed(frame: FrameType, name: str) -> bool:
-    """Whether the caller of a frame has lent it the value of a parameter, and holds it as long."""
+    """Whether a parameter is a borrowed reference: the caller holds the value for the frame."""
     code = frame.f_code
     if sys.version_info < (3, 14) or name not in code.co_varnames or name in code.co_cellvars:
         return False
@@ -105,12 +103,12 @@ def _word(place: int) -> int:
 
 
 def _address(place: int) -> int:
-    """The address of the object to which a reference in a frame leads."""
+    """The address of the object that a reference in a frame points to."""
     return _word(place) & ~_UNCOUNTED if sys.version_info >= (3, 14) else _word(place)
 
 
 def _index(code: CodeType, name: str) -> int | None:
-    """Where a variable stands: plain ones, then cells that are no parameters, then free ones."""
+    """The index of a variable: plain ones, then cells that are no parameters, then free ones."""
     if name in code.co_varnames:
         return code.co_varnames.index(name)
     cells = [cell for cell in code.co_cellvars if cell not in code.co_varnames]

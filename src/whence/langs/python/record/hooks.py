@@ -1,18 +1,19 @@
-"""How the interpreter tells what happens: `sys.monitoring`, or on 3.11 `sys.setprofile`.
+"""Receives the events of the interpreter: by `sys.monitoring`, or on 3.11 by `sys.setprofile`.
 
-Passes its events to the methods of `PythonBackend` and knows nothing of calls. The profile function
-of 3.11 does not see exceptions; there a trace function observes them, unless something else (a
-debugger, coverage) is tracing.
+Passes them to the methods of `Activations` and knows nothing of calls. The profile function of 3.11
+does not see exceptions; there a trace function observes them, unless something else (a debugger,
+coverage) is tracing.
 """
 
 from __future__ import annotations
 
 import dis
 import opcode
+import os
 import sys
 import threading
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.langs.python.record.backend_choice import free_tool_id
@@ -24,27 +25,29 @@ if TYPE_CHECKING:
 
 _SUSPENDABLE = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 _AWAITS = 3
-"""What is sent to who stands at a RESUME with this is for what it awaits."""
+"""The argument of a RESUME after `await` or `yield from`: what is sent is not for this frame."""
 _getframe = sys._getframe
 _function_code = FunctionType.__dict__["__code__"].__get__
 _method_function = MethodType.__dict__["__func__"].__get__
 _traceback = BaseException.__dict__["__traceback__"].__get__
 _thread_start = threading.Thread.start.__code__
+_hard_exit = os._exit
 
 
 class Hooks(Protocol):
-    """A way to be told."""
+    """A way to receive events."""
 
     name: str
 
     def install(self) -> None:
-        """Be told from here on."""
+        """Receive events from here on."""
 
     def remove(self) -> str:
-        """Be told no more; a note if something else had taken the place meanwhile."""
+        """Receive no more; returns a note if the program had replaced the hook."""
 
 
 if sys.version_info >= (3, 12):
+    _CALL = opcode.opmap["CALL"]
     _monitoring = sys.monitoring
     _events = _monitoring.events
     _DISABLE = _monitoring.DISABLE
@@ -56,6 +59,7 @@ if sys.version_info >= (3, 12):
 
         def __init__(self, backend: PythonBackend) -> None:
             self._backend = backend
+            self._guarded, self._activations = backend.guarded, backend.activations
             self._tool = -1
             self._watched: set[int] = set()
             self._operations: dict[int, bytes] = {}
@@ -84,14 +88,14 @@ if sys.version_info >= (3, 12):
             if self._tool >= 0:
                 tool, self._tool = self._tool, -1
                 _monitoring.set_events(tool, 0)
-                for code, _ in list(self._backend._codes.values()):
+                for code, _ in list(self._backend.activations.codes.values()):
                     if id(code) in self._watched:
                         _monitoring.set_local_events(tool, code, 0)
                 _monitoring.free_tool_id(tool)
             return ""
 
         def _no_user_code(self) -> object:
-            """Switches off an event of code that is known not to be the user's."""
+            """Switches off an event of code that is certainly not user code."""
             return None if self._backend.is_busy_here() else _DISABLE
 
         def _start(self, code: CodeType, offset: int) -> Any:
@@ -100,13 +104,14 @@ if sys.version_info >= (3, 12):
             entry = backend.entry(frame)
             if entry is None:
                 if code is _thread_start:
-                    backend.guarded(_tell_of_thread, backend, frame)
+                    backend.guarded(backend.activations.thread_starts, frame)
                     return None
                 return self._no_user_code()
+            backend.check_depth(frame)
             if id(code) not in self._watched and self._tool >= 0:
                 self._watched.add(id(code))
                 _monitoring.set_local_events(self._tool, code, _events.CALL)
-            backend.guarded(backend.started, frame, entry)
+            backend.guarded(backend.activations.started, frame, entry)
             return None
 
         def _resume(self, code: CodeType, offset: int) -> Any:
@@ -115,7 +120,9 @@ if sys.version_info >= (3, 12):
             if entry is None:
                 return self._no_user_code()
             backend = self._backend
-            backend.guarded(backend.resumed, frame, entry, self._resumption(frame, offset))
+            backend.guarded(
+                backend.activations.resumed, frame, entry, self._resumption(frame, offset)
+            )
             return None
 
         def _resumption(self, frame: FrameType, offset: int) -> Resumption:
@@ -130,20 +137,20 @@ if sys.version_info >= (3, 12):
             entry = self._backend.entry(frame)
             if entry is not None:
                 how = Resumption(exception, thrown=True)
-                self._backend.guarded(self._backend.resumed, frame, entry, how)
+                self._guarded(self._activations.resumed, frame, entry, how)
 
         def _return(self, code: CodeType, offset: int, value: Any) -> Any:
             frame = _getframe(1)
             if self._backend.entry(frame) is None:
                 return self._no_user_code()
-            self._backend.guarded(self._backend.returned, frame, value)
+            self._guarded(self._activations.returned, frame, value)
             return None
 
         def _yield(self, code: CodeType, offset: int, value: Any) -> Any:
             frame = _getframe(1)
             if self._backend.entry(frame) is None:
                 return self._no_user_code()
-            self._backend.guarded(self._backend.yielded, frame, value)
+            self._guarded(self._activations.yielded, frame, value)
             return None
 
         def _unwind(self, code: CodeType, offset: int, exception: BaseException) -> None:
@@ -153,14 +160,17 @@ if sys.version_info >= (3, 12):
                 newest = _traceback(exception)
                 if newest is not None and newest.tb_frame is frame:
                     offset = newest.tb_lasti
+                    _hide_own_frames(newest)
                 place = offset // 2 + 1
-                self._backend.guarded(self._backend.unwound, frame, place, exception)
+                self._guarded(self._activations.unwound, frame, place, exception)
 
         def _call(self, code: CodeType, offset: int, callable_: Any, argument: Any) -> None:
-            made = _code_of(callable_)
-            if made is not None and made.co_flags & _SUSPENDABLE:
-                frame = _getframe(1)
-                self._backend.guarded(self._backend.creates, frame, made)
+            called = _code_of(callable_)
+            if called is not None and called.co_flags & _SUSPENDABLE:
+                self._guarded(self._activations.creates, _getframe(1), called)
+            elif callable_ is _hard_exit:
+                only = code.co_code[offset] == _CALL and code.co_code[offset + 1] == 1
+                self._backend.exits(argument if only else None)
 
     def hooks_for(backend: PythonBackend) -> Hooks:
         """What this Python offers."""
@@ -171,7 +181,10 @@ else:
         opcode.opmap[name] for name in ("RESUME", "YIELD_VALUE", "RETURN_VALUE")
     )
 
-    _settrace = sys.settrace
+    _PRECALL, _LOAD_CONST, _LOAD_FAST, _EXTENDED_ARG = (
+        opcode.opmap[name] for name in ("PRECALL", "LOAD_CONST", "LOAD_FAST", "EXTENDED_ARG")
+    )
+    _settrace, _setprofile = sys.settrace, sys.setprofile
 
     class ProfileHooks:
         """The profile function, and where it is free the trace function for exceptions."""
@@ -184,6 +197,8 @@ else:
             self._tracer = self._trace
             self._operations: dict[int, bytes] = {}
             self._thrown: dict[int, int] = {}
+            self._replaced = False
+            """Whether the program set a profile function of its own."""
 
         def install(self) -> None:
             if sys.gettrace() is None:
@@ -214,7 +229,10 @@ else:
                 return self._tracer
             if event == "exception":
                 backend = self._backend
-                backend.guarded(backend.raises, frame, argument[1], argument[0])
+                if not self._replaced and sys.getprofile() is None:
+                    sys.setprofile(self._hook)  # the interpreter removed it: it had raised
+                _hide_own_frames(argument[2])
+                backend.guarded(backend.activations.raised, frame, argument[1], argument[0])
                 return self._tracer
             return None
 
@@ -222,36 +240,41 @@ else:
             if event not in {"call", "return"}:
                 if event == "c_call" and argument is _settrace:
                     self._give_back_lines(frame)
+                elif event == "c_call" and argument is _setprofile:
+                    self._replaced = True
+                elif event == "c_call" and argument is _hard_exit:
+                    self._backend.exits(self._only_argument(frame))
                 return
             backend = self._backend
             entry = backend.entry(frame)
             if entry is None:
                 if event == "call" and frame.f_code is _thread_start:
-                    backend.guarded(_tell_of_thread, backend, frame)
+                    backend.guarded(backend.activations.thread_starts, frame)
                 return
             operation, part = self._operation(frame)
             if event == "call":
                 if operation == _RESUME and part == 0:
-                    backend.guarded(backend.started, frame, entry)
+                    backend.check_depth(frame)
+                    backend.guarded(backend.activations.started, frame, entry)
                 elif operation == _RESUME:
                     how = START if part == _AWAITS else Resumption(sent_value(frame))
-                    backend.guarded(backend.resumed, frame, entry, how)
+                    backend.guarded(backend.activations.resumed, frame, entry, how)
                 else:
                     self._thrown[id(frame)] = frame.f_lasti
                     how = Resumption(UNKNOWN, thrown=True)
-                    backend.guarded(backend.resumed, frame, entry, how)
+                    backend.guarded(backend.activations.resumed, frame, entry, how)
             elif operation == _RETURN:
-                backend.guarded(backend.returned, frame, argument)
+                backend.guarded(backend.activations.returned, frame, argument)
             elif operation == _YIELD and (argument is not None or not self._left_at_once(frame)):
-                backend.guarded(backend.yielded, frame, argument)
+                backend.guarded(backend.activations.yielded, frame, argument)
             else:
                 place = frame.f_lasti // 2 + 1
-                backend.guarded(backend.unwound, frame, place, None, False)
+                backend.guarded(backend.activations.unwound, frame, place, None, False)
             if event == "return":
                 self._thrown.pop(id(frame), None)
 
         def _give_back_lines(self, running: FrameType | None) -> None:
-            """A debugger sets its function: it must hear of the lines that we did without."""
+            """Report lines again, which we had switched off: a debugger sets its function."""
             while running is not None:
                 if self._backend.entry(running) is not None:
                     running.f_trace_lines = True
@@ -264,11 +287,26 @@ else:
                 text = self._operations[id(code)] = code.co_code
             return text[frame.f_lasti], text[frame.f_lasti + 1]
 
+        def _only_argument(self, frame: FrameType) -> Any:
+            """The argument of the running call, if it is the only one and a constant or variable.
+
+            The three instructions that end with the call tell it; None if they are others.
+            """
+            text, place = frame.f_code.co_code, frame.f_lasti
+            if place < 8 or text[place - 8] == _EXTENDED_ARG or text[place - 4] != _PRECALL:
+                return None
+            load, which, count = text[place - 6], text[place - 5], text[place - 3]
+            if count == 1 and load == _LOAD_CONST:
+                return frame.f_code.co_consts[which]
+            if count == 1 and load == _LOAD_FAST:
+                return variable(frame, frame.f_code.co_varnames[which])
+            return None
+
         def _left_at_once(self, frame: FrameType) -> bool:
             """Whether an exception that was thrown into a generator went right through it.
 
-            Nothing else tells this from a yield of None: the frame stands at its yield. But where
-            no handler covers the yield it cannot have come by there again.
+            The event is the same as for a yield of None: the frame is at its yield. But if no
+            handler covers the yield, the generator cannot have reached it again.
             """
             place = self._thrown.pop(id(frame), None)
             if place is None or place != frame.f_lasti:
@@ -287,5 +325,8 @@ def _code_of(callable_: Any) -> CodeType | None:
     return _function_code(callable_) if type(callable_) is FunctionType else None
 
 
-def _tell_of_thread(backend: PythonBackend, frame: FrameType) -> None:
-    backend.thread_starts(variable(frame, "self"))
+def _hide_own_frames(innermost: TracebackType | None) -> None:
+    """Remove our own frames from the traceback of what a hook raised into the program."""
+    below = innermost and innermost.tb_next
+    if innermost is not None and below and below.tb_frame.f_code.co_filename == __file__:
+        innermost.tb_next = None

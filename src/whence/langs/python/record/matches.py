@@ -1,11 +1,10 @@
-"""A match of a regular expression by a text: how it is recorded, shown and made again.
+"""The summary of a regular expression's match: how it is recorded, shown and rebuilt.
 
-If pattern and string are short, the text is a call of literals that says all there is, the spans of
-all groups too; else it is what the match and its groups are, which is a part of it. No text says
-which function of `re` made the match: that is found out by trying them.
+If pattern and string are short, the summary is complete: a call with literals for the pattern, the
+string and the spans of all groups. Else it has only the texts of the match and its groups. It does
+not say which function of `re` made the match; rebuilding tries them all.
 
-Invariant: only exact `str` and `bytes` are looked into. What was made again has the spans that were
-recorded.
+Invariant: only exact `str` and `bytes` are read. A rebuilt match has the recorded spans.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 _LONGEST = 300
-"""Of pattern and string together; a summary is cut after 400."""
+"""The most characters of pattern and string together; a summary is cut after 400."""
 _TEXT = 80
 _GROUPS = 16
-_WAYS = ("match", "search", "fullmatch")
+_FUNCTIONS = ("match", "search", "fullmatch")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """All that there is to know of a match."""
+class MatchSummary:
+    """A complete summary of a match."""
 
     pattern: Any
     string: Any
@@ -36,16 +35,16 @@ class Told:
 
 
 def text_of(value: re.Match[Any]) -> tuple[str, bool]:
-    """The text that is recorded, and whether it says all."""
+    """The text that is recorded, and whether it is complete."""
     regex, string = value.re, value.string
     pattern = regex.pattern
     if type(string) not in (str, bytes):
         return f"Match(span={value.span()})", False
-    # Not `regs`, which the match would keep.
+    # `regs` would be cached in the match.
     spans = tuple(value.span(number) for number in range(regex.groups + 1))
     names = dict(regex.groupindex)
     if type(pattern) in (str, bytes) and len(pattern) + len(string) <= _LONGEST:
-        # The flag that a text pattern has anyway says nothing.
+        # Every text pattern has this flag.
         flags = int(regex.flags) & ~int(re.UNICODE)
         more = f", names={names}" if names else ""
         more += f", flags={flags}" if flags else ""
@@ -57,70 +56,71 @@ def text_of(value: re.Match[Any]) -> tuple[str, bool]:
     return _brief(string, spans, names), False
 
 
-def read(text: str) -> Told | None:
-    """What a text says that says all; None if it does not. Nothing is run."""
+def read(text: str) -> MatchSummary | None:
+    """Parse a complete text; None if it is not one. Nothing is run."""
     try:
         call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call):
             return None
         pattern, string, spans = map(ast.literal_eval, call.args)
-        named = {each.arg: ast.literal_eval(each.value) for each in call.keywords}
-        told = Told(
+        named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        summary = MatchSummary(
             pattern, string, spans, named.get("names", {}), named.get("flags", 0),
             named.get("pos", 0), named.get("endpos", len(string)),
         )  # fmt: skip
-        return told if _is_match(told) else None
+        return summary if _is_valid(summary) else None
     except (SyntaxError, ValueError, TypeError, AttributeError, MemoryError, RecursionError):
         return None
 
 
-def _is_match(told: Told) -> bool:
-    """Whether it can be what a match was told by: a trace may come from anywhere."""
-    texts = (type(told.pattern), type(told.string))
-    numbers = [*told.names.values(), told.flags, told.pos, told.endpos]
-    numbers += [each for span in told.spans for each in span]
+def _is_valid(summary: MatchSummary) -> bool:
+    """Whether the types are right: a trace may come from anywhere."""
+    texts = (type(summary.pattern), type(summary.string))
+    numbers = [*summary.names.values(), summary.flags, summary.pos, summary.endpos]
+    numbers += [number for span in summary.spans for number in span]
     return (
         texts in ((str, str), (bytes, bytes))
-        and all(type(each) is int for each in numbers)
-        and len(told.spans) > 0
-        and all(type(each) is tuple and len(each) == 2 for each in told.spans)
+        and all(type(number) is int for number in numbers)
+        and len(summary.spans) > 0
+        and all(type(span) is tuple and len(span) == 2 for span in summary.spans)
     )
 
 
 def shown(text: str) -> str:
-    """A recorded text as a person needs it: what matched, and the groups."""
-    told = read(text)
-    return text if told is None else _brief(told.string, told.spans, told.names)
+    """A recorded text as it is shown: what matched, and the groups."""
+    summary = read(text)
+    return text if summary is None else _brief(summary.string, summary.spans, summary.names)
 
 
-def made(told: Told) -> tuple[re.Match[Any], str] | None:
-    """The match once more, and the expression that makes it (`re` being imported); None if no
-    function of `re` gives one with these spans."""
+def rebuild(summary: MatchSummary) -> tuple[re.Match[Any], str] | None:
+    """An equal match, and an expression that makes it (with `re` imported); None if no function of
+    `re` gives a match with these spans."""
     try:
-        regex = re.compile(told.pattern, told.flags)
-        where = (told.string, told.pos, told.endpos)
-        for way in _WAYS:
-            found = getattr(regex, way)(*where)
-            if found is not None and found.regs == told.spans:
-                return found, _written(told, way)
-        for number, found in enumerate(regex.finditer(*where)):
-            if found.regs == told.spans:
-                return found, f"[*{_written(told, 'finditer')}][{number}]"
+        regex = re.compile(summary.pattern, summary.flags)
+        where = (summary.string, summary.pos, summary.endpos)
+        for function in _FUNCTIONS:
+            match = getattr(regex, function)(*where)
+            if match is not None and match.regs == summary.spans:
+                return match, _expression(summary, function)
+        for number, match in enumerate(regex.finditer(*where)):
+            if match.regs == summary.spans:
+                return match, f"[*{_expression(summary, 'finditer')}][{number}]"
     except (re.error, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         pass
     return None
 
 
-def _written(told: Told, way: str) -> str:
-    flags = f", flags={told.flags}" if told.flags else ""
-    if (told.pos, told.endpos) == (0, len(told.string)):
-        return f"re.{way}({_raw(told.pattern)}, {told.string!r}{flags})"
-    until = f", {told.endpos}" if told.endpos != len(told.string) else ""
-    return f"re.compile({_raw(told.pattern)}{flags}).{way}({told.string!r}, {told.pos}{until})"
+def _expression(summary: MatchSummary, function: str) -> str:
+    pattern, string, pos, endpos = summary.pattern, summary.string, summary.pos, summary.endpos
+    flags = f", flags={summary.flags}" if summary.flags else ""
+    if (pos, endpos) == (0, len(string)):
+        return f"re.{function}({_raw(pattern)}, {string!r}{flags})"
+    end = f", {endpos}" if endpos != len(string) else ""
+    return f"re.compile({_raw(pattern)}{flags}).{function}({string!r}, {pos}{end})"
 
 
 def _raw(pattern: str | bytes) -> str:
-    """A pattern as people write it, if backslashes are all that a literal would have to escape."""
+    """The pattern as a raw literal, if a plain one would only escape backslashes."""
     text = repr(pattern)
     raw = text.replace("\\\\", "\\")
     plain = raw.replace("\\", "").isprintable() and raw[-2] != "\\"

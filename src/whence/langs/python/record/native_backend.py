@@ -1,7 +1,7 @@
 """The backend in C: a thin class over the extension `_recorder`.
 
-All that happens while the program runs is in C (`native/`); this class translates options and
-errors. A process has one recording at a time.
+While the program runs, all is done in C (`native/`); this class translates options and errors. A
+process has one recording at a time.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class NativeBackend:
 
     @property
     def calls(self) -> int:
-        """How many calls have been recorded so far; those that were only counted are not in it."""
+        """How many calls have been recorded so far, without those that were only counted."""
         return _recorder.state()["calls"] if self._started else 0
 
     @property
     def problem(self) -> str | None:
-        """Why it stopped recording before it was told to (the disk is full), if it did."""
+        """Why it stopped recording before `stop` was called (the disk is full); None if not."""
         error = _recorder.state()["problem"] if self._started else 0
         return os.strerror(error) if error else None
 

@@ -1,7 +1,7 @@
 """Finds the generator or coroutine that a call has just created.
 
 The interpreter reports the call, not its result. But the garbage collector lists a new generator
-among its youngest objects, where it is found right after the call.
+among its youngest objects, so it can be found right after the call.
 
 Invariant: a generator that existed before the call is never taken for the new one.
 """

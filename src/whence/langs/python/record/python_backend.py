@@ -1,87 +1,55 @@
 """The backend in pure Python: right, not fast. For where there is no C compiler, and as a check.
 
-It follows frames: a stack of activations for each thread, and one table of the generators and
-coroutines that are suspended. `hooks` turns what the interpreter tells into its methods; what they
-find out goes to a `CallStream`.
+`hooks` passes the events of the interpreter to `PythonBackend.guarded`, which lets `Activations`
+handle them one at a time.
 
-Invariants: a frame is known by its number only, which is its own while it runs or is suspended,
-and no frame or value is kept between two events. An event that whence's own failure interrupts ends
-the recording with a note, and never reaches the program.
+Invariant: no failure of whence reaches the program. It ends the recording with a note.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from types import CodeType, FrameType
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
 from typing import Any
 
+from whence.langs.python.record.activations import Activations
 from whence.langs.python.record.backend import CodeReader
-from whence.langs.python.record.call_stream import (
-    START,
-    CallStream,
-    CodeEntry,
-    OpenCall,
-    Resumption,
-)
-from whence.langs.python.record.code_reader import rebound_names
-from whence.langs.python.record.frame_values import is_borrowed, variable
-from whence.langs.python.record.new_generators import Creations, unwrapped
+from whence.langs.python.record.call_stream import CallStream, CodeEntry
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.printed_text import PrintedText
 from whence.langs.python.record.summaries import Summary
-from whence.langs.python.trace import trace_format as f
+from whence.langs.python.record.user_code import whence_folders
 
-_ROOM = 40
+_ROOM = 500
+"""How many frames the recorder may need to handle an event."""
+_ROOM_FOR_HOOKS = 20
+"""How many it may need until `guarded` makes room for more."""
+_INTERRUPTED = (
+    "the recorder was interrupted in the middle of an event ({}): calls from here on were not "
+    "recorded"
+)
+_OWN_FILES = (*whence_folders(), os.path.dirname(ctypes.__file__))
+_FAULTS = {"SIGKILL", "SIGSTOP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGABRT"}
+_SIGNALS = tuple(
+    int(number) for number in signal.valid_signals() if getattr(number, "name", "") not in _FAULTS
+)
+_BLOCK, _SET = int(signal.SIG_BLOCK), int(signal.SIG_SETMASK)
+# Bound here: the program may replace them.
 _getframe, _ident = sys._getframe, threading.get_ident
-_THREAD_START = threading.Thread.start.__code__
-_THREAD_BOOTSTRAP = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
-
-
-@dataclass(slots=True, eq=False)
-class Activation:
-    """A frame of user code that runs or is suspended."""
-
-    frame: int
-    owner: OpenCall
-    """The call whose calls it makes: its own one, or if it has none that of its function."""
-    call: OpenCall | None
-    code: CodeEntry
-    started: bool = True
-    watch: object = None
-    """Tells when a generator that was seen at its creation is gone."""
-    exceptions: int = 0
-    """How many exceptions came up in this step, where they are told one by one."""
-    exception: bytes = b""
-    """The last one, as it was then, and where it came up."""
-    exception_place: int = 0
-
-    def told(self, place: int) -> bytes:
-        """The exception that leaves at a place; nothing if another one may have been re-raised."""
-        certain = self.exceptions == 1 or self.exception_place == place
-        return self.exception if certain else b""
-
-
-class _Thread(threading.local):
-    """What is known of the running thread."""
-
-    def __init__(self) -> None:
-        self.number = -1
-        self.stack: list[Activation] = []
-        self.base: OpenCall | None = None
-        self.created: Creations | None = None
+_mask_signals = sys.modules["_signal"].pthread_sigmask  # without the enum of `signal`
+_get_limit, _set_limit = sys.getrecursionlimit, sys.setrecursionlimit
+# Unlike `sys.setrecursionlimit`, this one accepts a limit that is exceeded already.
+_force_limit = ctypes.pythonapi.Py_SetRecursionLimit
+_force_limit.restype, _force_limit.argtypes = None, [ctypes.c_int]
 
 
 class PythonBackend:
-    """Records by callbacks in Python.
-
-    It has many methods because it is one state machine: each event of the interpreter is one.
-    """
+    """Records by callbacks in Python."""
 
     def __init__(
         self,
@@ -93,21 +61,18 @@ class PythonBackend:
         from whence.langs.python.record import hooks
 
         self._stream = CallStream(descriptor, options, summaries)
-        self._reader = code_reader
+        self.activations = Activations(self._stream, code_reader)
         self._hooks = hooks.hooks_for(self)
-        self._codes: dict[int, tuple[CodeType, CodeEntry | None]] = {}
-        self._threads = 0
-        self._thread = _Thread()
-        self._starters: dict[int, OpenCall] = {}
-        self._suspended: dict[int, Activation] = {}
-        self._dying: list[Activation] = []
         self._lock = threading.Lock()
         self._active = False
+        self._main_thread = threading.main_thread().ident
         self._limit: int | None = None
-        self._is_child = False
+        """The program's recursion limit, while a higher one is in force."""
+        self._raised_limit = 0
         self._holder = 0
+        """The thread that handles an event."""
         self._printed_text = PrintedText(self._printed)
-        self._knows_output = options.detail is Detail.FULL
+        self._records_output = options.detail is Detail.FULL
 
     @property
     def name(self) -> str:
@@ -121,16 +86,16 @@ class PythonBackend:
 
     @property
     def problem(self) -> str | None:
-        """Why it stopped before it was told to."""
+        """Why it stopped before `stop` was called."""
         return self._stream.problem
 
     def here(self) -> int:
         """The number of the call that runs in this thread."""
-        return self._owner(self._thread).number
+        return self.activations.current_call().number
 
     def family(self, starts: str, name: str, is_child: bool) -> None:
-        """Which call starts a process cannot be seen from here, unless it forks."""
-        self._is_child = is_child
+        """Which call starts a process cannot be observed here, unless it forks."""
+        self.activations.is_child = is_child
 
     def tail(self, path: str, descriptor: int, check: int) -> None:
         """Keep in this file what is in no page yet."""
@@ -141,15 +106,17 @@ class PythonBackend:
         self._active = True
         os.register_at_fork(after_in_child=self._forked)
         self._hooks.install()
-        if self._knows_output:
+        if self._records_output:
             self._printed_text.watch()
 
     def stop(self) -> None:
         """Record no further."""
         if self._active:
+            self._active = False
+            if self._limit is not None:
+                _force_limit(self._limit)
             replaced = self._hooks.remove()
             self._printed_text.unwatch()
-            self._active = False
             if replaced:
                 self._stream.note(replaced)
             self._stream.flush()
@@ -170,64 +137,70 @@ class PythonBackend:
             self._hooks.remove()
             self._printed_text.unwatch()
 
-    # --- which code ---
+    # --- called by the hooks ---
 
     def is_busy_here(self) -> bool:
-        """Whether this thread handles a printed text: our own code, outside of a callback."""
+        """Whether this thread handles an event, so that the code that runs is whence's own."""
         return self._holder == _ident()
 
     def entry(self, frame: FrameType) -> CodeEntry | None:
-        """What is known of a frame's code; None if it is not user code."""
-        known = self._codes.get(id(frame.f_code))
-        if known is not None:
-            return known[1]
-        if self.is_busy_here():
-            return None
-        found: list[CodeEntry | None] = [None]
-        self.guarded(self._meet, frame, found)
-        return found[0]
+        """The entry of a frame's code; None if it is not user code."""
+        known = self.activations.codes.get(id(frame.f_code))
+        if known is None and not self.is_busy_here():
+            self.guarded(self.activations.describe, frame)
+            known = self.activations.codes.get(id(frame.f_code))
+        return None if known is None else known[1]
 
-    def _meet(self, frame: FrameType, found: list[CodeEntry | None]) -> None:
-        """A code object comes up for the first time."""
-        code = frame.f_code
-        known = self._codes.get(id(code))
-        if known is None:
-            description = self._reader.describe(code, frame.f_globals)
-            entry = None
-            if description is not None:
-                inputs = (*description.parameters, *description.free_variables)
-                first_free = len(description.parameters)
-                entry = CodeEntry(description, inputs, first_free, rebound_names(code))
-            # With the code object, whose number is its own only while it lives.
-            known = self._codes[id(code)] = (code, entry)
-        found[0] = known[1]
+    def check_depth(self, frame: FrameType) -> None:
+        """Raise `RecursionError` where the program would without the room that was made for us."""
+        if self._limit is not None:
+            depth, caller = 0, frame.f_back
+            while caller is not None:
+                depth, caller = depth + 1, caller.f_back
+            if depth >= self._limit:
+                raise RecursionError("maximum recursion depth exceeded")
 
-    def _entry_while_locked(self, frame: FrameType) -> CodeEntry | None:
-        found: list[CodeEntry | None] = [None]
-        self._meet(frame, found)
-        return found[0]
+    def exits(self, status: object) -> None:
+        """The program is about to call `os._exit`, which runs nothing at the end.
 
-    def guarded(self, handle: Callable[..., None], *arguments: Any) -> None:
-        """Handle an event; whatever goes wrong in whence stays in whence."""
+        With a status that is known, the recording ends here.
+        """
+        if type(status) is int and -(2**31) <= status < 2**31:
+            self.guarded(self._stream.exit, status)
+        else:
+            self.guarded(self._stream.flush)
+
+    def guarded(self, handle: Callable[..., object], *arguments: Any) -> None:
+        """Handle an event. An exception of whence never reaches the program.
+
+        Signals are kept waiting: an exception that a handler raises comes after the event.
+        """
         if not self._active:
             return
+        is_main = self._main_thread == _ident()  # no other thread runs signal handlers
+        mask = _mask_signals(_BLOCK, ()) if is_main else ()
         try:
-            self._make_room()
+            if is_main:
+                _mask_signals(_BLOCK, _SIGNALS)
+            self._make_room_for_hooks()
             with self._lock:
                 self._holder = _ident()
+                limit = _get_limit()
+                _force_limit(limit + _ROOM)
                 try:
                     handle(*arguments)
+                    if self._stream.problem is not None:
+                        self._give_up("")
+                except BaseException as problem:
+                    self._give_up(_INTERRUPTED.format(type(problem).__name__))
+                    if not _is_own(problem):
+                        raise
                 finally:
+                    _force_limit(limit if self._active else self._limit or limit)
                     self._holder = 0
-            if self._stream.problem is not None:
-                self._give_up("")
-        except BaseException as problem:
-            self._give_up(
-                "the recorder was interrupted in the middle of an event "
-                f"({type(problem).__name__}): calls from here on were not recorded"
-            )
-            if not _is_ours(problem):
-                raise
+        finally:
+            if is_main:
+                _mask_signals(_SET, mask)
 
     def _give_up(self, why: str) -> None:
         self._active = False
@@ -235,253 +208,32 @@ class PythonBackend:
         self._printed_text.unwatch()
         self._stream.abandon(why)
 
-    def _make_room(self) -> None:
-        """Let the recorder's own frames not count against the limit of the program."""
+    def _make_room_for_hooks(self) -> None:
+        """Near the recursion limit, raise it so that the next event reaches `guarded`.
+
+        `check_depth` keeps the program within its own limit.
+        """
         if self._limit is not None:
-            try:
-                sys.setrecursionlimit(self._limit)
-                self._limit = None
-            except RecursionError:
-                return  # still as deep
+            if _get_limit() != self._raised_limit:
+                self._limit = None  # the program has set another
+            else:
+                try:
+                    _set_limit(max(self._limit - 2 * _ROOM_FOR_HOOKS, 1))
+                    _set_limit(self._limit)
+                    self._limit = None
+                except RecursionError:
+                    return  # the program is still too deep for that limit
         try:
-            _descend(_ROOM)
+            _descend(_ROOM_FOR_HOOKS)
         except RecursionError:
-            self._limit = sys.getrecursionlimit()
-            sys.setrecursionlimit(self._limit + 2 * _ROOM)
-
-    # --- events ---
-
-    def started(self, frame: FrameType, code: CodeEntry) -> None:
-        """A frame of user code runs its first line."""
-        thread = self._enter(frame)
-        known = self._suspended.get(id(frame))
-        if known is not None and not known.started and known.code is code:
-            known.started = True
-            self._run_on(thread, known, frame, START)
-            return
-        if code.description.flags & f.STEPPED:
-            # Who created it is not known: whoever makes it run counts as its caller.
-            known = self._new(thread, frame, code, frame)
-            self._suspended[id(frame)] = known
-            self._run_on(thread, known, frame, START)
-        else:
-            activation = self._new(thread, frame, code, frame)
-            thread.stack.append(activation)
-
-    def resumed(self, frame: FrameType, code: CodeEntry, with_: Resumption) -> None:
-        """A suspended frame runs on."""
-        thread = self._enter(frame)
-        known = self._suspended.get(id(frame))
-        if known is None or known.code is not code:
-            # It ran before the recording did: its calls count as calls of who made it run on.
-            known = Activation(id(frame), self._owner(thread), None, code)
-            self._suspended[id(frame)] = known
-        known.started = True
-        self._run_on(thread, known, frame, with_)
-
-    def returned(self, frame: FrameType, value: Any) -> None:
-        """A frame ends with a result."""
-        activation = self._leave(frame)
-        if activation is not None and activation.call is not None:
-            inputs = self._inputs(frame, activation.code)
-            self._stream.returned(activation.call, value, inputs, frame.f_globals)
-        self._forget(activation)
-
-    def yielded(self, frame: FrameType, value: Any) -> None:
-        """A frame is suspended."""
-        activation = self._leave(frame)
-        if activation is None or activation.call is None:
-            return
-        flags = activation.code.description.flags
-        bare = bool(flags & f.COROUTINE)
-        if flags & f.ASYNC_GENERATOR:
-            # What it awaits passes through it too; its own values come wrapped.
-            value, is_its_own = unwrapped(value)
-            bare = not is_its_own
-        inputs = self._inputs(frame, activation.code)
-        self._stream.yielded(activation.call, value, inputs, frame.f_globals, bare)
-
-    def unwound(self, frame: FrameType, place: int, exception: Any, known: bool = True) -> None:
-        """A frame ends with an exception."""
-        activation = self._leave(frame)
-        if activation is not None and activation.call is not None:
-            inputs = self._inputs(frame, activation.code)
-            encoding = b"" if known else activation.told(place)
-            if not known and activation.exceptions == 1:
-                place = activation.exception_place
-            self._stream.raised(
-                activation.call, place, exception, inputs, frame.f_globals, known, encoding
-            )
-        self._forget(activation)
-
-    def raises(self, frame: FrameType, exception: Any, kind: Any) -> None:
-        """An exception came up in a frame, which may or may not leave it (3.11 only)."""
-        thread = self._enter(frame)
-        activation = thread.stack[-1] if thread.stack else None
-        if activation is None or activation.frame != id(frame) or activation.call is None:
-            return
-        activation.exceptions += 1
-        activation.exception_place = frame.f_lasti // 2 + 1
-        activation.exception = b""
-        # It may come as its class and arguments only, before there is an object.
-        if type(exception) is kind:
-            inputs = self._inputs(frame, activation.code)
-            activation.exception = self._stream.exception(activation.call, exception, inputs)
-
-    def creates(self, frame: FrameType, code: CodeType) -> None:
-        """A frame of user code is about to call a function that gives a generator or coroutine."""
-        thread = self._enter(frame)
-        thread.created = Creations(code, frame, self._suspended)
-
-    def thread_starts(self, thread_object: object) -> None:
-        """A thread is about to be started by the running one."""
-        thread = self._thread
-        self._starters[id(thread_object)] = self._owner(thread)
+            self._limit = _get_limit()
+            self._raised_limit = self._limit + 2 * _ROOM_FOR_HOOKS
+            _force_limit(self._raised_limit)
 
     def _printed(self, descriptor: int, text: str) -> None:
         """A text was written to a standard stream, by the frame that called its `write`."""
         if not self.is_busy_here():  # else a summary or a signal handler did, in our own code
-            self.guarded(self._record_text, _getframe(), descriptor, text)
-
-    def _record_text(self, frame: FrameType, descriptor: int, text: str) -> None:
-        thread = self._enter(frame)
-        self._unwind_to(thread, frame)
-        self._stream.printed(self._owner(thread), descriptor, text)
-
-    # --- activations ---
-
-    def _enter(self, frame: FrameType) -> _Thread:
-        """The running thread, with a stack of those activations that still run."""
-        thread = self._thread
-        if thread.number < 0:
-            thread.number = self._threads
-            self._threads += 1
-            thread.base = self._starter(frame) if thread.number else self._stream.root
-        self._stream.thread(thread.number)
-        if self._dying:
-            self._bury(frame)
-        if thread.created is not None:
-            created, thread.created = thread.created, None
-            self._register(thread, created)
-        return thread
-
-    def _starter(self, frame: FrameType) -> OpenCall:
-        while frame.f_back is not None:
-            frame = frame.f_back
-        if frame.f_code is not _THREAD_BOOTSTRAP:
-            return self._stream.root
-        return self._starters.pop(id(variable(frame, "self")), self._stream.root)
-
-    def _register(self, thread: _Thread, created: Creations) -> None:
-        """Record a generator or coroutine that has been created since the last event."""
-        generator = created.new_generator()
-        if generator is None:
-            return
-        frame = created.frame_of(generator)
-        code = None if frame is None else self._entry_while_locked(frame)
-        if frame is None or code is None:
-            return
-        activation = self._new(thread, frame, code, None, created.site)
-        activation.started = False
-
-        def gone(_: object) -> None:
-            self._dying.append(activation)
-
-        activation.watch = weakref.ref(generator, gone)
-        self._suspended[id(frame)] = activation
-
-    def _new(
-        self,
-        thread: _Thread,
-        frame: FrameType,
-        code: CodeEntry,
-        caller: FrameType | None,
-        site: int = 0,
-    ) -> Activation:
-        """The activation of a frame, with a CALL record where it is a call that is recorded."""
-        if caller is not None:
-            site = self._unwind_to_caller(thread, caller)
-        parent = self._owner(thread)
-        if code.description.transparent:
-            parent.skipped += code.description.counted
-            return Activation(id(frame), parent, None, code)
-        inputs = self._inputs(frame, code)
-        call = self._stream.begin(
-            code, parent, site, inputs, frame.f_globals, partial(is_borrowed, frame)
-        )
-        return Activation(id(frame), call or parent, call, code)
-
-    def _unwind_to_caller(self, thread: _Thread, frame: FrameType) -> int:
-        """Drop activations that ended without telling; the place where the calling one stands."""
-        return self._unwind_to(thread, frame.f_back)
-
-    def _unwind_to(self, thread: _Thread, caller: FrameType | None) -> int:
-        running = {activation.frame: index for index, activation in enumerate(thread.stack)}
-        while caller is not None and id(caller) not in running:
-            caller = caller.f_back
-        if caller is None:
-            thread.stack.clear()
-            return 0
-        del thread.stack[running[id(caller)] + 1 :]
-        owner = thread.stack[-1].owner
-        # A comprehension stands in its function: that one's place is what counts.
-        while caller is not None:
-            index = running.get(id(caller))
-            if index is not None and thread.stack[index].call is owner:
-                return caller.f_lasti // 2 + 1
-            caller = caller.f_back
-        return 0
-
-    def _owner(self, thread: _Thread) -> OpenCall:
-        if thread.stack:
-            return thread.stack[-1].owner
-        return thread.base or self._stream.root
-
-    def _run_on(
-        self, thread: _Thread, activation: Activation, frame: FrameType, with_: Resumption
-    ) -> None:
-        self._unwind_to_caller(thread, frame)
-        activation.exceptions = 0
-        if activation.call is not None:
-            resumer = self._owner(thread)
-            inputs = self._inputs(frame, activation.code)
-            self._stream.resume(activation.call, resumer, with_, inputs, frame.f_globals)
-        thread.stack.append(activation)
-
-    def _leave(self, frame: FrameType) -> Activation | None:
-        """Take the frame's activation off the stack, and with it all that stands above."""
-        thread = self._enter(frame)
-        stack = thread.stack
-        for index in range(len(stack) - 1, -1, -1):
-            if stack[index].frame == id(frame):
-                activation = stack[index]
-                del stack[index:]
-                return activation
-        return None
-
-    def _forget(self, activation: Activation | None) -> None:
-        if self._is_child and len(self._thread.stack) <= 1:
-            # Its parent may hear of the result now, and end it.
-            self._stream.flush()
-        if activation is not None:
-            activation.watch = None
-            if self._suspended.get(activation.frame) is activation:
-                del self._suspended[activation.frame]
-
-    def _bury(self, frame: FrameType) -> None:
-        """Close generators that are gone, unless they run their last lines right now."""
-        dying, self._dying = self._dying, []
-        for activation in dying:
-            if self._suspended.get(activation.frame) is not activation:
-                continue  # it ended in the ordinary way
-            if activation.frame == id(frame):
-                continue
-            del self._suspended[activation.frame]
-            if activation.call is not None:
-                self._stream.closed(activation.call)
-
-    def _inputs(self, frame: FrameType, code: CodeEntry) -> list[Any]:
-        return [variable(frame, name) for name in code.inputs]
+            self.guarded(self.activations.printed, _getframe(), descriptor, text)
 
 
 def _descend(levels: int) -> None:
@@ -489,11 +241,15 @@ def _descend(levels: int) -> None:
         _descend(levels - 1)
 
 
-def _is_ours(problem: BaseException) -> bool:
+def _is_own(problem: BaseException) -> bool:
     """Whether it was raised in whence, and not by a signal handler of the program."""
+    return isinstance(problem, Exception) and all(
+        file.startswith(_OWN_FILES) for file in _files_of(problem)
+    )
+
+
+def _files_of(problem: BaseException) -> Iterable[str]:
     traceback = problem.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
+    while traceback is not None:
+        yield traceback.tb_frame.f_code.co_filename
         traceback = traceback.tb_next
-    if traceback is None or not isinstance(problem, Exception):
-        return False
-    return "whence" in traceback.tb_frame.f_code.co_filename

@@ -1,7 +1,4 @@
-"""A trace file while it is written: opened, given its header, filled by a backend, and closed.
-
-Apart from launching, which runs programs and knows nothing of files, and from the backends, which
-get a file that is ready.
+"""Writes a trace file: opens it, writes its header, lets a backend fill it, and closes it.
 
 Invariant: a file that is not a trace is never overwritten, and the descriptors that the program
 opens have the same numbers as without whence.
@@ -51,11 +48,11 @@ PROCESSES = (
     "those of Python)"
 )
 _LONG_COMMAND = 80
-"""More of a child's command is not made part of the name of its node."""
+"""The most characters of a child's command in the name of its node."""
 _PIECE = 2**20
 
 
-# Bound here, because a program may replace them and the recording has to end all the same.
+# Bound here: the program may replace them.
 _getpid, _stat, _close, _unlink = os.getpid, os.stat, os.close, os.unlink
 _waitid = getattr(os, "waitid", None)  # which not every system has
 _used = resource.getrusage
@@ -70,7 +67,8 @@ class Settings:
     rules: UserCodeRules = UserCodeRules()
     backend: str | None = None
     repeatable: str | None = None
-    """Who chose the hash seed (`repeatable.PINNED` or `OWN`); None if no re-run is intended."""
+    """Who chose the hash seed (`repeatable.PINNED` or `OWN`); None if the program is not to be run
+    again."""
     children: bool = False
     """Whether the processes that the program starts are recorded too."""
     keeps_tail: bool = True
@@ -126,7 +124,7 @@ class Recording:
         self._settings = settings
         self._command = tuple(command)
         self._root = root
-        """The name of the run, if not its command."""
+        """The name of the run, if it is not the command."""
         self._shown = settings.output
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
@@ -171,7 +169,7 @@ class Recording:
         self._prepare()
 
     def _prepare(self) -> None:
-        """A backend, and the header in the file."""
+        """Make the backend, and write the header."""
         self._process = os.getpid()
         self._check: int
         try:
@@ -189,7 +187,7 @@ class Recording:
             raise WhenceError(f"{self._shown}: cannot be written ({problem.strerror})") from None
 
     def _keep_tail(self) -> None:
-        """Let the backend have a file for what a killed process would otherwise take with it."""
+        """Give the backend a file for the tail, which survives if the process is killed."""
         if not self._settings.keeps_tail or not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             return
         made = new_tail(self._output)
@@ -231,22 +229,22 @@ class Recording:
 
     @property
     def is_here(self) -> bool:
-        """Whether this process is recorded, and not the one that forked it."""
+        """Whether this is the recorded process, and not one that it forked."""
         return _getpid() == self._process
 
     @property
     def descriptor(self) -> int:
-        """Of the file."""
+        """The descriptor of the trace file."""
         return self._descriptor
 
     @property
     def run(self) -> str:
-        """Tells this recording from every other one."""
+        """An identifier of this recording that no other one has."""
         return self._run
 
     @property
     def backend(self) -> Backend:
-        """What records."""
+        """The backend of this recording."""
         return self._backend
 
     @property
@@ -274,7 +272,7 @@ class Recording:
         family = self._family
         if family is None or self._ended:
             return
-        with contextlib.suppress(Exception):  # whatever it is, the child is the program's
+        with contextlib.suppress(Exception):  # a failure must not reach the program
             call = self._backend.here()
             self._backend.stop()
             self._open_child(family, call)
@@ -328,7 +326,7 @@ class Recording:
         return self.finish(STOPPED, reason).calls
 
     def discard(self) -> None:
-        """As if nothing had been recorded."""
+        """End the recording and remove its file."""
         self.finish(0, None)
         with contextlib.suppress(OSError):
             _unlink(self._output)
@@ -391,7 +389,7 @@ def _working_folder() -> str:
 
 
 def _opened(output: str) -> int:
-    """A descriptor of the emptied output file; `WhenceError` if it may or can not be written."""
+    """A descriptor of the emptied output file; `WhenceError` if it must not be overwritten."""
     try:
         low = os.open(output, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as problem:
@@ -412,12 +410,12 @@ def _opened(output: str) -> int:
         os.close(low)
 
 
-def to_high_number(low: int) -> int:
+def to_high_number(low: int, below_limit: int = 8) -> int:
     """Duplicate a descriptor to a high number, so that the program gets the low ones."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
         most = _HIGHEST_DESCRIPTOR
-    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - 8, 3))
+    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - below_limit, 3))
 
 
 def _write(descriptor: int, data: bytes) -> None:

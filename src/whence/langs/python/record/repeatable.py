@@ -1,11 +1,11 @@
 """Makes the order of sets the same in a run and its re-runs.
 
-It depends on the hash seed of strings, which is set when the process starts, and on the hashes of
-plain objects, which `_identity` replaces by a count. What else differs between runs is the
-journal's matter, or shows as a divergence.
+The order depends on the hash seed of strings, which is set when the process starts, and on the
+hashes of plain objects, which `_identity` replaces by a count. Other differences between runs are
+handled by the journal, or show as a divergence.
 
-Invariant: the program notices neither. The variable that sets the seed is removed from its
-environment unless it was there before.
+Invariant: the program cannot observe either. The variable that sets the seed is removed from its
+environment unless the user had set it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Writes a value as docs/trace-format.md says, without running any code of the program.
 
-It reads everything through the functions of builtin types, bound once: an instance's `__dict__`
-through the descriptor that `type` made, slots through theirs, the content of a `list` subclass
-through `list`. It never asks for what a class of the program defines instead (`__getattribute__`,
+It reads everything through functions of builtin types that are bound at import: an instance's
+`__dict__` through the descriptor that `type` made, slots through theirs, the content of a `list`
+subclass through `list`. It never calls what a class of the program defines (`__getattribute__`,
 `__class__`, a property named `__dict__`, a metaclass's `__hash__`).
 
-The C backend implements the same; a test demands the same bytes of both.
+The C backend implements the same; a test requires the same bytes from both.
 
 Invariant: no reference to a value outlives `Snapshots.write`.
 """
@@ -55,7 +55,7 @@ from whence.langs.python.trace import trace_writer as w
 _args_of = BaseException.__dict__["args"].__get__
 _function_module = FunctionType.__dict__["__module__"].__get__
 _function_qualname = FunctionType.__dict__["__qualname__"].__get__
-# Two types, of which `types` names one: the other is that of methods which know their class.
+# `types` names only the first; the second is that of C methods that know their class.
 _BUILTINS = (BuiltinFunctionType, type(re.compile("").match))
 _builtin_module = BuiltinFunctionType.__dict__["__module__"].__get__
 _builtin_name = BuiltinFunctionType.__dict__["__name__"].__get__
@@ -66,11 +66,11 @@ _module_dict = own_names(ModuleType)["__dict__"].__get__
 
 _WORD = 8
 _OF_TEMPLATES = "string.templatelib"
-"""The module of `t"…"` (3.14), whose two classes in C hold nothing but what they name."""
+"""The module of `t"…"` (3.14), whose two classes in C have only visible attributes."""
 
 _Parts = Callable[[Any, int], list[Any]]
 
-# Of each builtin container: its byte, its length, and its first parts.
+# For each builtin container: its kind byte, and functions for its length and its first parts.
 _SEQUENCES: dict[int, tuple[int, Callable[[Any], int], _Parts]] = {
     id(list): (f.LIST, list.__len__, lambda v, m: list.__getitem__(v, slice(0, m))),
     id(tuple): (f.TUPLE, tuple.__len__, lambda v, m: list(tuple.__getitem__(v, slice(0, m)))),
@@ -81,7 +81,7 @@ _SEQUENCES: dict[int, tuple[int, Callable[[Any], int], _Parts]] = {
         lambda v, m: list(islice(frozenset.__iter__(v), m)),
     ),
 }
-_SEEN_THROUGH = frozenset(map(id, (object, *CONTENT_TYPES)))
+_TRANSPARENT_TYPES = frozenset(map(id, (object, *CONTENT_TYPES)))
 _CONTENT = frozenset(map(id, CONTENT_TYPES))
 
 
@@ -96,7 +96,7 @@ def has_identity(value: object) -> bool:
 
 
 def is_class(value: object) -> bool:
-    """Whether it is a class, of whatever metaclass; isinstance could ask for its `__class__`."""
+    """Whether it is a class, of any metaclass; `isinstance` could call a `__class__` property."""
     return bool(flags_of(type(value)) & IS_CLASS)
 
 
@@ -110,13 +110,26 @@ def type_name(kind: type) -> tuple[str, str]:
 
 
 class Tables:
-    """The tables of names and types: what is new is appended to `out` before it is used."""
+    """The tables of names and types. The record of a new entry is appended to `out`."""
 
     def __init__(self, out: bytearray, user_modules: Container[str]):
         self._out = out
         self._user_modules = user_modules
         self._names: dict[str, int] = {}
         self._types: dict[tuple[str, str, int], int] = {}
+        self._committed = 0, 0
+
+    def commit(self) -> None:
+        """All entries so far are in the trace."""
+        self._committed = len(self._names), len(self._types)
+
+    def drop_uncommitted(self) -> None:
+        """Forget the entries since the last `commit`."""
+        names, types = self._committed
+        while len(self._names) > names:
+            self._names.popitem()
+        while len(self._types) > types:
+            self._types.popitem()
 
     def is_user_type(self, kind: type) -> bool:
         """Whether a type is of a module of user code."""
@@ -131,18 +144,18 @@ class Tables:
         return number
 
     def type(self, kind: type) -> int:
-        """The number of a type. Types of one name share it: to keep them apart keeps them alive."""
+        """The number of a type. Types of one name share it: no reference to a type is kept."""
         flags = flags_of(kind)
         module, qualname = type_name(kind)
-        told = f.USER_TYPE if module in self._user_modules else 0
-        told |= f.EXCEPTION_TYPE if flags & IS_EXCEPTION else 0
-        told |= 0 if flags & HEAP_TYPE else f.C_TYPE
-        key = (module, qualname, told)
+        type_flags = f.USER_TYPE if module in self._user_modules else 0
+        type_flags |= f.EXCEPTION_TYPE if flags & IS_EXCEPTION else 0
+        type_flags |= 0 if flags & HEAP_TYPE else f.C_TYPE
+        key = (module, qualname, type_flags)
         number = self._types.get(key)
         if number is None:
             names = self.name(module), self.name(qualname)
             number = self._types[key] = len(self._types)
-            w.add_type(self._out, *names, told)
+            w.add_type(self._out, *names, type_flags)
         return number
 
 
@@ -167,11 +180,10 @@ class Snapshots:
         inputs: Mapping[int, int] | None = None,
         foreign_is_opaque: bool = False,
     ) -> bytes:
-        """The value in full. `inputs`: which objects, by number, are inputs of the call.
+        """The encoding of a value. `inputs`: by `id`, the objects that are inputs of the call.
 
-        `foreign_is_opaque`: of objects that can change and are neither builtin nor of user code,
-        only the type.
-        Afterwards `mutable` says whether the same object may be written differently later.
+        `foreign_is_opaque`: write only the type of objects that can change and are neither builtin
+        nor of user code. Afterwards `mutable` says whether the value can change.
         """
         self.mutable = False
         self._foreign_is_opaque = foreign_is_opaque
@@ -224,7 +236,7 @@ class Snapshots:
             w.add_blob(out, value, text)
 
     def _text_limit(self) -> int:
-        """How much of a text is written; only the beginning where the root is large already."""
+        """How much of a text is written: less once the root value is large."""
         text = self._bound.text
         return min(text, SHORT_TEXT) if len(self._out) > LARGE_ROOT else text
 
@@ -240,13 +252,13 @@ class Snapshots:
         w.add_record(self._out, f.MODULE, self._tables.name(name))
 
     def _container(self, value: Any, kind: type, depth: int, budget: int) -> int:
-        given = self._inputs.get(id(value))
-        if given is not None:
-            w.add_record(self._out, f.INPUT, given)
+        input_number = self._inputs.get(id(value))
+        if input_number is not None:
+            w.add_record(self._out, f.INPUT, input_number)
             return 1
-        same = self._started.get(id(value))
-        if same is not None:
-            w.add_record(self._out, f.SAME, self._containers - same)
+        earlier = self._started.get(id(value))
+        if earlier is not None:
+            w.add_record(self._out, f.SAME, self._containers - earlier)
             return 1
         self._started[id(value)] = self._containers
         if id(kind) in _CONTENT:
@@ -300,7 +312,7 @@ class Snapshots:
             self.mutable |= kind is list or kind is set
             count = length(value)
             stored = parts(value, min(count, self._bound.width, budget - 1)) if depth else []
-            w.add_container(self._out, byte, max(count, len(stored)), len(stored))
+            w.add_record(self._out, byte, max(count, len(stored)), len(stored))
             return budget - self._parts(stored, depth, budget - 1)
         if kind is bytearray:
             self._containers += 1
@@ -319,12 +331,12 @@ class Snapshots:
         count = dict.__len__(value)
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
         items = _first_items(value, most)
-        w.add_container(self._out, f.DICT, max(count, len(items)), len(items))
+        w.add_record(self._out, f.DICT, max(count, len(items)), len(items))
         parts = [part for item in items for part in item]
         return budget - self._parts(parts, depth, budget - 1)
 
     def _parts(self, parts: list[Any], depth: int, left: int) -> int:
-        """Each part with its share of what is left; what is left then."""
+        """Write each part with its share of the budget that is left; returns what is left then."""
         for index, part in enumerate(parts):
             used = self._part(part, depth, left // (len(parts) - index))
             left = max(left - used, 0)
@@ -346,7 +358,7 @@ class Snapshots:
     def _object(self, value: Any, kind: type, depth: int, budget: int) -> int:
         hidden = _hidden_base(kind)
         has_attributes = _may_have_attributes(kind)
-        if not _state_is_in_reach(value, kind) or (hidden is not None and not has_attributes):
+        if not _has_readable_dict(value, kind) or (hidden is not None and not has_attributes):
             self._opaque(kind)
             return 1
         self._containers += 1
@@ -354,7 +366,7 @@ class Snapshots:
         if hidden is None:
             w.add_record(self._out, f.OBJECT, self._tables.type(kind))
             return budget - self._attributes(value, kind, depth, budget - 1)
-        # Before its own: the tables are in the order in which they are used.
+        # Its own type before that of the base: table entries are written in the order of use.
         w.add_record(self._out, f.SUBCLASS, self._tables.type(kind))
         self._opaque(hidden)
         return self._with_attributes(value, kind, depth, budget, 1)
@@ -376,14 +388,14 @@ class Snapshots:
     def _with_attributes(
         self, value: Any, kind: type, depth: int, budget: int, used: int, with_slots: bool = True
     ) -> int:
-        """The attributes after a content that used so many values; how many are used then."""
+        """Write the attributes after a content that used `used` values; returns the new total."""
         left = max(budget - 1 - used, 0)
         return 1 + used + left - self._attributes(value, kind, depth, left, with_slots)
 
     def _attributes(
         self, value: Any, kind: type, depth: int, left: int, with_slots: bool = True
     ) -> int:
-        """Attributes as parts; how many values are left then."""
+        """Write the attributes as parts; returns how much of the budget is left."""
         out = self._out
         most = min(self._bound.attributes, left) if depth else 0
         count, stored = _attributes(value, kind, most, with_slots)
@@ -403,12 +415,12 @@ def _attributes(
     value: Any, kind: type, most: int, with_slots: bool
 ) -> tuple[int, list[tuple[str, Any]]]:
     """How many attributes an instance has, in its `__dict__` and slots, and the first of them."""
-    found: list[tuple[str, Any]] = []
+    stored: list[tuple[str, Any]] = []
     count = 0
     state = raw_dict(value, kind) if dict_offset_of(kind) else None
     if state is not None:
-        found = [(_exact_text(name), part) for name, part in list(islice(dict.items(state), most))]
-        count = max(dict.__len__(state), len(found))
+        stored = [(_exact_text(name), part) for name, part in list(islice(dict.items(state), most))]
+        count = max(dict.__len__(state), len(stored))
     for base in class_order(kind) if with_slots else ():
         for slot in own_slots(base):
             try:
@@ -416,15 +428,15 @@ def _attributes(
             except AttributeError:
                 continue  # it has no value yet
             if part is None and base is defaultdict:
-                continue  # None or nothing, which nobody can tell
+                continue  # None and no factory cannot be distinguished
             count += 1
-            if len(found) < most:
-                found.append((slot.__name__, part))
-    return count, found
+            if len(stored) < most:
+                stored.append((slot.__name__, part))
+    return count, stored
 
 
-def _state_is_in_reach(value: Any, kind: type) -> bool:
-    """False where the class hid its instances' `__dict__` behind a name of its own."""
+def _has_readable_dict(value: Any, kind: type) -> bool:
+    """Whether the `__dict__`, if there is one, can be read; a class can hide the descriptor."""
     return not dict_offset_of(kind) or raw_dict(value, kind) is not None
 
 
@@ -450,7 +462,7 @@ def own_slots(kind: type) -> list[MemberDescriptorType]:
     if not flags_of(kind) & HEAP_TYPE:
         if module_of(kind) != _OF_TEMPLATES:
             return []
-        return [each for each in namespace.values() if type(each) is MemberDescriptorType]
+        return [slot for slot in namespace.values() if type(slot) is MemberDescriptorType]
     if "__slots__" not in namespace:
         return []
     members = {
@@ -466,8 +478,8 @@ def _may_have_attributes(kind: type) -> bool:
 
 
 def _hidden_base(kind: type | None) -> type | None:
-    """The nearest base with state that nothing here can see, if there is one."""
-    while kind is not None and id(kind) not in _SEEN_THROUGH and kind is not OrderedDict:
+    """The nearest base with state that cannot be read, if there is one."""
+    while kind is not None and id(kind) not in _TRANSPARENT_TYPES and kind is not OrderedDict:
         base = base_of(kind)
         if base is None or item_size_of(kind) != item_size_of(base):
             return kind
@@ -480,7 +492,7 @@ def _hidden_base(kind: type | None) -> type | None:
 
 
 def _is_more_than_content(kind: type) -> bool:
-    """Whether a class extends a builtin by state that nothing here can see."""
+    """Whether a class extends a builtin by state that cannot be read."""
     if flags_of(kind) & IS_EXCEPTION or not any(id(base) in _CONTENT for base in class_order(kind)):
         return False
     return _hidden_base(kind) is not None
@@ -491,23 +503,23 @@ def _is_ordered(kind: type) -> bool:
 
 
 def _order_is_hidden(value: Any, kind: type) -> bool:
-    """Whether it is an OrderedDict that would look for its keys by running `__hash__` on them."""
+    """Whether it is an OrderedDict whose iteration would run a `__hash__` of the program."""
     return _is_ordered(kind) and not all(
-        id(each) in PLAIN_IDS for each in map(type, list(dict.keys(value)))
+        id(kind) in PLAIN_IDS for kind in map(type, list(dict.keys(value)))
     )
 
 
 def _first_items(value: Any, most: int) -> list[tuple[Any, Any]]:
-    """The first items of a dict in their order, in one step: no other thread comes between."""
+    """The first items of a dict in their order, read in one step so that no thread interferes."""
     kind = type(value)
     if kind is not dict and _is_ordered(kind) and not _order_is_hidden(value, kind):
-        with contextlib.suppress(KeyError, RuntimeError):  # changed behind its back, as a dict
+        with contextlib.suppress(KeyError, RuntimeError):  # it was changed through `dict`
             return list(islice(OrderedDict.items(value), most))
     return list(islice(dict.items(value), most))
 
 
 def _adds_dict(kind: type, base: type) -> bool:
-    """At a place of its own, or before the end of an object of variable size."""
+    """Whether a class adds a dict pointer to the memory of its instances."""
     offset = dict_offset_of(kind)
     return offset not in (0, dict_offset_of(base)) and not flags_of(kind) & MANAGED_DICT
 
@@ -536,6 +548,6 @@ def _is_bound(builtin: Any) -> bool:
 
 
 def _callable_name(function: Any) -> str:
-    """Of what a method is bound to; only functions of Python code tell it without being asked."""
+    """The qualified name of a method's function; empty if that is no function of Python code."""
     is_function = type(function) is FunctionType
     return _exact_text(_function_qualname(function)) if is_function else ""

@@ -1,12 +1,11 @@
-"""Objects whose state is out of sight, told by a short text: dates, decimals, arrays, frames.
+"""Short texts for objects whose state cannot be read: dates, decimals, arrays, data frames.
 
-A registry from a type, exactly that one and not its subclasses, to a function that gives a text
-and whether it says all that there is. All backends use this registry, so that a value is told in
-the same way whoever records it.
+A registry from exact types, without their subclasses, to functions that return a text and whether
+it is complete. All backends use this registry, so that they record a value in the same way.
 
-Invariants: a summary runs code of the standard library, numpy and pandas only, never the
-program's: where an object holds others, only exact atoms among them are shown, the rest by type.
-numpy and pandas are not imported: a type of theirs is proof that the program did so.
+Invariants: a summary runs only code of the standard library, numpy and pandas, never that of the
+program: of the objects that a value holds, only exact atoms are shown, others by their type. numpy
+and pandas are never imported here: if the program has a value of their types, it has imported them.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from typing import Any
 from whence.langs.python.record import matches
 
 Summary = Callable[[Any], tuple[str, bool]]
-"""Gives a text, and whether it says all that there is to know about the object."""
+"""Returns a text, and whether it is complete: it says all about the object."""
 
 LONGEST = 400
-"""The most characters of a summary; of a longer one its beginning is kept."""
+"""The most characters of a summary; a longer one is cut off."""
 _HEAD = 16
-"""How many items of something long are shown."""
+"""How many items of a long container are shown."""
 _TEXT = 80
 
-# Taken from `type` itself: a class of the program may define these names anew.
+# Taken from `type` itself: a class of the program may redefine these names.
 _raw_module = type.__dict__["__module__"].__get__
 _raw_mro = type.__dict__["__mro__"].__get__
 _raw_qualname = type.__dict__["__qualname__"].__get__
@@ -35,10 +34,10 @@ _ATOMS = (int, float, complex, bool, type(None), str, bytes)
 
 
 class Summaries(Mapping[type, Summary]):
-    """The registry. Types are told apart by identity: their metaclass may define `__hash__`."""
+    """The registry. Types are compared by identity: their metaclass may define `__hash__`."""
 
     def __init__(self) -> None:
-        # The type stands beside its function: its number is its own only while it lives.
+        # With the type itself: its `id` is unique only while it lives.
         self._known: dict[int, tuple[type, Summary]] = {}
         self._loaders: dict[str, Callable[[Summaries], None]] = {
             "datetime": _load_datetime,
@@ -59,14 +58,14 @@ class Summaries(Mapping[type, Summary]):
         self.register(memoryview, _memoryview)
 
     def register(self, kind: type, summary: Summary, fixed: bool = False) -> None:
-        """From now on values of exactly this type are recorded by this summary.
+        """Record values of exactly this type by this summary.
 
-        `fixed`: no value of the type ever changes, so that a backend looks at each only once.
+        `fixed`: values of the type never change, so that a backend reads each only once.
         """
         self._known[id(kind)] = (kind, _Checked(summary, fixed))
 
     def find(self, kind: type) -> Summary | None:
-        """The summary of a type, if it has one. It may raise: then it is as if there were none."""
+        """The summary of a type, if it has one. If it raises, the value counts as opaque."""
         known = self._known.get(id(kind))
         if known is not None:
             return known[1]
@@ -96,7 +95,7 @@ class Summaries(Mapping[type, Summary]):
 
 
 class _Checked:
-    """A summary that keeps to its contract, whoever wrote it."""
+    """A summary whose result is checked."""
 
     def __init__(self, summary: Summary, fixed: bool):
         self._summary = summary
@@ -110,7 +109,7 @@ class _Checked:
 
 
 def atom(value: object) -> tuple[str, bool]:
-    """An exact atom as Python writes it; of anything else its type, which is not all of it."""
+    """The `repr` of an exact atom; of anything else its type, which is not complete."""
     kind = type(value)
     if kind not in _ATOMS:
         return f"<{_raw_qualname(kind)}>", False
@@ -137,7 +136,7 @@ def listed(values: Iterable[object], count: int) -> tuple[str, bool]:
 
 
 def _is_enum(kind: type) -> bool:
-    # Not by isinstance, which asks the metaclass. Only a program with enums has the module.
+    # `isinstance` would call the metaclass. Only a program with enums has the module.
     enum = sys.modules.get("enum")
     maker = getattr(enum, "EnumType", None)
     return maker is not None and any(base is maker for base in _raw_mro(type(kind)))
@@ -175,7 +174,7 @@ def _load_datetime(registry: Summaries) -> None:
         module = sys.modules.get("zoneinfo")
         if type(zone) in known_zones or (module and type(zone) is module.ZoneInfo):
             return repr(value), True
-        # A zone of the program would be asked for its repr.
+        # The `repr` would run code of a time zone that the program defines.
         return f"{value.replace(tzinfo=None)!r} in <{_raw_qualname(type(zone))}>", False
 
     for kind in (datetime.date, datetime.timedelta, datetime.timezone):
@@ -195,7 +194,7 @@ def _load_zoneinfo(registry: Summaries) -> None:
 def _load_unittest(registry: Summaries) -> None:
     outcome = getattr(sys.modules.get("unittest.case"), "_Outcome", None)
     if isinstance(outcome, type):
-        # Every test case holds one, and through it all that runs the tests: pytest itself.
+        # Every test case holds one, and it leads to the test runner, such as pytest.
         registry.register(outcome, lambda value: ("_Outcome()", True))
         del registry._loaders["unittest"]
 
@@ -249,7 +248,7 @@ def _load_re(registry: Summaries) -> None:
 
     def pattern(value: re.Pattern[Any]) -> tuple[str, bool]:
         text, complete = atom(value.pattern)
-        # The flags that a text pattern has anyway say nothing.
+        # Every text pattern has this flag.
         flags = int(value.flags) & ~int(re.UNICODE)
         return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
 
@@ -315,7 +314,7 @@ def _elements(value: Any) -> tuple[str, bool]:
     """The first elements of an array."""
     if value.dtype.kind not in "biufcSUmMO":  # records and types of other packages
         return f"…{value.size} more" if value.size else "", False
-    # `flat` copies what it is asked for and no more.
+    # Slicing `flat` copies only these elements.
     head = value.flat[:_HEAD]
     if value.dtype.kind in "mM":
         return listed(_days(head.astype(str).tolist()), value.size)
@@ -323,7 +322,7 @@ def _elements(value: Any) -> tuple[str, bool]:
 
 
 def _days(texts: list[str]) -> list[str]:
-    """Moments as days, if they are all at midnight: then the time of day only takes room."""
+    """Timestamps as days, if they are all at midnight."""
     at_midnight = all(not text.partition("T")[2].strip("0:.") for text in texts)
     return [text.partition("T")[0] for text in texts] if at_midnight else texts
 
@@ -331,7 +330,7 @@ def _days(texts: list[str]) -> list[str]:
 def _load_pandas(registry: Summaries) -> None:
     pandas: Any = sys.modules.get("pandas")
     if not all(hasattr(pandas, name) for name in ("DataFrame", "Series", "Index", "Timestamp")):
-        return  # it is not there yet
+        return  # it is still being imported
     registry.register(pandas.DataFrame, _frame)
     registry.register(pandas.Series, _series)
     for name in ("Index", "RangeIndex", "DatetimeIndex", "TimedeltaIndex"):
@@ -342,7 +341,7 @@ def _load_pandas(registry: Summaries) -> None:
 
 
 def _column(values: Any, size: int) -> tuple[str, bool]:
-    """The first elements of what pandas holds, if they are numpy's or pandas' own."""
+    """The first elements of a column, if their type is one of numpy or pandas."""
     module = _raw_module(type(values.dtype)).partition(".")[0]
     if module == "pandas":
         head = values.iloc[:_HEAD] if hasattr(values, "iloc") else values[:_HEAD]
@@ -363,13 +362,13 @@ def _frame(value: Any) -> tuple[str, bool]:
         complete = complete and whole and whole_name
     if columns > _HEAD:
         parts.append(f"…{columns - _HEAD} more")
-    # An index other than the plain numbers is not shown, so equal texts may differ in it.
+    # Another index than 0, 1, 2 … is not shown, so the text is not complete.
     plain = _counts_from_zero(value.index)
     return f"DataFrame({rows}×{columns}; {'; '.join(parts)})", complete and plain
 
 
 def _counts_from_zero(index: Any) -> bool:
-    """Whether an index is the one that there is if nobody asks for another."""
+    """Whether an index is the default one: 0, 1, 2 …"""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
@@ -396,11 +395,11 @@ SUMMARIES = Summaries()
 
 
 def register_summary(kind: type, summary: Summary) -> None:
-    """Record values of exactly this type by `summary(value)`: a text, and whether it says all.
+    """Record values of exactly this type by `summary(value)`: a text, and whether it is complete.
 
-    The function runs in the middle of the program, at any moment: it must have no side effects,
-    change nothing (not even a cache that the program can see), and be quick. If it raises, the
-    value is recorded as if no summary were registered. Texts are cut after 400 characters.
+    The function can run at any point of the program: it must be quick and change nothing, not even
+    a cache that the program can see. If it raises, the value is recorded without its content. Texts
+    are cut after 400 characters.
     """
     if not isinstance(kind, type) or not callable(summary):
         raise TypeError("register_summary takes a class and a function")

@@ -1,11 +1,11 @@
-"""What is recorded but not yet in a page, kept in a file of its own beside the trace.
+"""The tail of a trace: a file beside it with the records that are in no page yet.
 
-A process that is killed leaves it there, and whoever opens the trace reads on in it (*The tail* in
-docs/trace-format.md). This is the one of the recorder in Python, which writes every record at once;
-the one in C (`native/tail.c`) has its page in such a file.
+A killed process leaves it behind, and readers of the trace continue in it (*The tail* in
+docs/trace-format.md). This is the tail of the recorder in Python, which writes every record at
+once; the recorder in C (`native/tail.c`) maps its page to such a file.
 
-Invariant: as many bytes as the file says are whole records, and belong at the place of the trace
-that it says. Without a tail everything works; so whatever goes wrong here only ends it.
+Invariant: the file says how many bytes of it are whole records, and at which offset of the trace
+they belong. A trace needs no tail, so any failure here only ends the tail.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _pwrite, _fstat, _close, _unlink = os.pwrite, os.fstat, os.close, os.unlink
 
 
 class Tail:
-    """An open tail; `forget` and `remove` end it."""
+    """An open tail, until `forget` or `remove`."""
 
     def __init__(self, path: str, descriptor: int, check: int, at: int) -> None:
         self._path = path
@@ -31,13 +31,13 @@ class Tail:
         self.restart(at)
 
     def add(self, records: bytes | bytearray) -> None:
-        """Whole records: their bytes first, then that they count."""
+        """Append whole records: first their bytes, then the new length."""
         self._write(records, f.TAIL.size + self._length)
         self._length += len(records)
         self._write(self._length.to_bytes(8, "little"), f.TAIL_LENGTH_AT)
 
     def restart(self, at: int) -> None:
-        """All of it is in the trace now; what follows belongs at this place."""
+        """All of it is in the trace now; what follows belongs at this offset."""
         self._length = 0
         self._write(f.TAIL.pack(f.TAIL_MAGIC, self._check, at, 0), 0)
 
@@ -45,7 +45,7 @@ class Tail:
         if self._descriptor is None:
             return
         try:
-            # The program may have closed it, and opened a file of its own under the number.
+            # The program may have closed it, and another file may have its number.
             if _fstat(self._descriptor).st_ino == self._inode:
                 if _pwrite(self._descriptor, data, at) == len(data):
                     return
@@ -70,18 +70,18 @@ class Tail:
 
 
 def new_tail(output: str) -> tuple[str, int] | None:
-    """The file for the tail of a trace, in the place of that of an earlier trace, and its number.
+    """Create the file for the tail of a trace: its path and descriptor; None if that fails.
 
-    None if there can be none.
+    The tail of an earlier trace is removed.
     """
     path = output + f.TAIL_SUFFIX
     try:
         if os.path.lexists(path):
             with open(path, "rb") as file:
                 if file.read(len(f.TAIL_MAGIC)) not in (f.TAIL_MAGIC, b""):
-                    return None  # somebody's file
+                    return None  # a file of the user
             os.unlink(path)
-        # Made anew, never emptied: the process that has the old one mapped would be killed.
+        # The old file is not truncated: a process that has it mapped would be killed.
         return path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError:
         return None

@@ -1,11 +1,11 @@
-"""Which code is the user's: the one place that decides what becomes a call of the tree.
+"""Decides which code is user code, and so what becomes a call of the tree.
 
-By default everything is, except the standard library, installed packages and whence itself. What
-was written by a library on the fly (the `__init__` of a dataclass) is the library's, although it
-runs in the user's namespace.
+By default everything is, except the standard library, installed packages and whence itself. Code
+that a library generates (the `__init__` of a dataclass) is the library's, although it runs in the
+user's namespace.
 
-Invariant: the decision depends on a code object's file, names and on the module in which it runs,
-never on values, and nothing of the program is run or imported to make it.
+Invariant: the decision depends only on the file and names of a code object and on its module. It
+runs and imports nothing of the program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DATACLASS_MAKER = "__create_fn__"
 
 @dataclass(frozen=True, slots=True)
 class UserCodeRules:
-    """What a user says about which code is theirs.
+    """The user's own rules for what is user code.
 
     A pattern (`*`, `?`, `[…]` as in a shell) is matched with the file (whole, or its name), the
     dotted module or a package above it, and the function's qualified name, alone or after its
@@ -49,20 +49,20 @@ class UserCodeRules:
 
 
 class UserCode:
-    """Decides by file and module once, and by function where there are patterns."""
+    """Decides once for each file and module; for each function if there are patterns."""
 
     def __init__(self, rules: UserCodeRules | None = None, directory: str | None = None):
         self._rules = rules = rules or UserCodeRules()
-        # The program may change its directory; relative file names are relative to the first one.
+        # The program may change its directory; file names are relative to the initial one.
         self._directory = directory or _current_directory()
         self._libraries = _library_folders()
-        self._whence = _whence_folders()
+        self._whence = whence_folders()
         self._added_paths = tuple(self._absolute(name) for name in rules.added if _is_path(name))
         self._added_packages = tuple(name for name in rules.added if not _is_path(name))
         self._decided: dict[tuple[str, str, str], bool] = {}
 
     def owns(self, code: CodeType, namespace: dict[str, Any]) -> bool:
-        """Whether code that runs in this namespace is the user's."""
+        """Whether code that runs in this namespace is user code."""
         module = module_name(namespace)
         key = (code.co_filename, module, _text(namespace, "__file__"))
         decided = self._decided.get(key)
@@ -73,12 +73,12 @@ class UserCode:
         return self._passes(code, module)
 
     def owns_module(self, name: str, file: str) -> bool:
-        """Whether a module is the user's, whatever is left out of it by a pattern."""
+        """Whether a module is user code, without regard to patterns."""
         return self._owns_file(file, name, file)
 
     def keeps(self, code: CodeType, namespace: dict[str, Any]) -> bool:
-        """Whether calls of user code are recorded, and not only counted. Modules are: they are
-        few, and what nobody else called is called by them."""
+        """Whether calls of user code are recorded, and not only counted. Module bodies always are:
+        they are few, and they are the callers of all calls without another one."""
         if not self._rules.kept or code.co_name == "<module>":
             return True
         qualname = code.co_qualname
@@ -91,7 +91,7 @@ class UserCode:
         if file.startswith("<frozen "):
             return False
         if file.startswith("<") and file.endswith(">"):
-            # Made by exec, eval or compile: whose it is, is told by the module in which it runs.
+            # From exec, eval or compile: its module decides.
             if module_file:
                 return self._owns_path(module_file)
             return module == "__main__"
@@ -105,10 +105,10 @@ class UserCode:
             return True
         if any(_is_below(path, folder) for folder in self._whence):
             return False
-        for spelt in (path, os.path.realpath(path)):
-            if any(_is_below(spelt, folder) for folder in self._libraries):
+        for spelling in (path, os.path.realpath(path)):
+            if any(_is_below(spelling, folder) for folder in self._libraries):
                 return False
-            if any(part in _INSTALLED for part in spelt.split(os.sep)):
+            if any(part in _INSTALLED for part in spelling.split(os.sep)):
                 return False
         return True
 
@@ -136,13 +136,13 @@ class UserCode:
 
 
 def module_name(namespace: dict[str, Any]) -> str:
-    """The name of the module whose namespace this is; nothing if it does not say."""
+    """The name of the module that a namespace belongs to; empty if it is not known."""
     return _text(namespace, "__name__")
 
 
 def _text(namespace: dict[str, Any], name: str) -> str:
     value = dict.get(namespace, name)
-    # Exactly a string: a subclass of it could bring its own comparison.
+    # An exact string: a subclass could define its own comparison.
     return value if type(value) is str else ""
 
 
@@ -178,7 +178,7 @@ def _current_directory() -> str:
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Where the standard library is, as it is named and where that leads."""
+    """The folders of the standard library, with symbolic links resolved and unresolved."""
     paths = sysconfig.get_paths()
     named = {paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)}
     version = "".join(map(str, sys.version_info[:2]))
@@ -186,8 +186,8 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(sorted(named | {os.path.realpath(folder) for folder in named}))
 
 
-def _whence_folders() -> tuple[str, str]:
-    """Where whence is, and its plugin for pytest beside it."""
+def whence_folders() -> tuple[str, str]:
+    """The folders of whence and of its plugin for pytest."""
     folder = os.path.abspath(__file__)
     for _ in range(4):  # whence/langs/python/record/user_code.py
         folder = os.path.dirname(folder)

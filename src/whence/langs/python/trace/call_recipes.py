@@ -49,9 +49,9 @@ _LOST = UnknownRecipe("whether it was changed is not known: the name was bound a
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRecipe:
-    """How a call ended. `value` is what was returned or raised, if it is known that there is one.
+    """How a call ended. `value` is what was returned or raised, if any.
 
-    `closed` says that a generator was left where it yielded.
+    `closed`: a generator was closed at a yield.
     """
 
     kind: OutcomeKind
@@ -88,7 +88,7 @@ class CallRecipe:
     printed: tuple[tuple[int, str], ...]
     """What it wrote itself, by the number of the stream."""
     disturbed: str = ""
-    """In words: what others did to it between its steps."""
+    """What others did to it between its steps, as a text; empty if nothing."""
 
     def recipes(self) -> Iterator[Recipe]:
         """All of them."""
@@ -130,7 +130,7 @@ class _Reading:
     printed: list[tuple[int, str]] = field(default_factory=list)
     disturbed: str = ""
     closing: bool = False
-    """Whether it was told to end where it had yielded."""
+    """Whether it is being closed: GeneratorExit was thrown into it."""
     began: int = -1
     ended: int = -1
     running: bool = False
@@ -157,7 +157,7 @@ class RecipeSource:
                 raise MalformedTrace("it is no call of its own")
             identities = ValueIdentities()
             recipe = self._read_recipe(number, identities)
-            # The first reading found what is shared; the second one labels it.
+            # The first reading finds what is shared; the second one labels it.
             return self._read_recipe(number, identities) if identities else recipe
         except MalformedTrace as problem:
             raise TraceError(
@@ -212,7 +212,7 @@ class RecipeSource:
         return variables
 
     def run_ending(self) -> tuple[int, Recipe] | None:
-        """How the run ended (`format.ENDED` …), and with what; None if that is not known."""
+        """How the run ended (`trace_format.ENDED` …), and with what; None if not recorded."""
         if not len(self._records.positions.end_at):
             return None
         _, (how,), place = self._records.fields(int(self._records.positions.end_at[0]), 1)

@@ -19,24 +19,23 @@ _MAX_LINE: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class LineEntry:
-    """What the table says of some code units. Columns are counted from 1, the last one is the
-    one after the end."""
+    """The position of some code units. Columns count from 1; the end column is exclusive."""
 
     lines: int
-    """How many lines further than the entry before."""
+    """How many lines after the previous entry."""
     column: int | None = None
     more_lines: int = 0
     end_column: int | None = None
 
 
 def position(table: bytes, first_line: int, unit: int) -> tuple[int | None, int | None]:
-    """Line (from 1) and column (from 1) of a code unit, None where the table does not tell."""
+    """Line and column of a code unit, both from 1; None where the table has none."""
     match = _find_entry(table, first_line, unit)
     return (None, None) if match is None else (match[0], match[1].column)
 
 
 def span(table: bytes, first_line: int, unit: int) -> Span | None:
-    """What a code unit was made from: line, column, last line, column after it, all from 1."""
+    """The source range of a code unit: line, column, last line, end column, all from 1."""
     match = _find_entry(table, first_line, unit)
     if match is None or match[1].column is None or match[1].end_column is None:
         return None

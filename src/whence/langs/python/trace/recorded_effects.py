@@ -66,8 +66,10 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
     if not before.parts and before.kind is Kind.OBJECT and _has_attributes(after):
         return whole  # an object under construction is shown as a whole
     old, new = dict(before.parts), dict(after.parts)
-    if before.kind is Kind.LIST and _has_moved(before, after):
+    if _is_reordered(old, new) or (before.kind is Kind.LIST and _has_moved(before, after)):
         return whole
+    if before.omitted and old.keys() != new.keys():
+        return whole  # a part that is new here may have been there before, beyond the bound
     differences: list[_Difference] = []
     for step in dict.fromkeys((*old, *new)):
         if step not in old or step not in new:
@@ -81,6 +83,10 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
 
 def _has_attributes(value: Value) -> bool:
     return bool(value.parts) and all(step.startswith(".") for step, _ in value.parts)
+
+
+def _is_reordered(old: dict[str, Value], new: dict[str, Value]) -> bool:
+    return [step for step in old if step in new] != [step for step in new if step in old]
 
 
 def _has_moved(before: Value, after: Value) -> bool:

@@ -13,16 +13,16 @@ from typing import Final
 
 MAGIC: Final = b"\x89whence\n"
 FOLDER: Final = ".d"
-"""Behind a trace's name: the folder with the traces of its child processes."""
+"""Suffix of a trace's name: the folder with the traces of its child processes."""
 MAIN: Final = "-"
-"""In there, the trace that the folder belongs to; each other one by the name of its file."""
+"""The name of the main trace in that folder's list of starts; others have their file names."""
 STARTED: Final = "started"
-"""A file in there: for each process that was started its number, the call, the time, the trace."""
+"""The list of starts, a file in that folder: process id, call, time and trace of each start."""
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<8sIII")
 """Magic, version, length and CRC-32 of the JSON that follows."""
 TAIL_SUFFIX: Final = ".tail"
-"""What is added to the name of a trace for the file of what is in no page yet."""
+"""Suffix of a trace's name: the file with the records that are in no page yet."""
 TAIL_MAGIC: Final = b"\x89whtail\n"
 TAIL: Final = struct.Struct("<8sQQQ32x")
 """Magic, CRC-32 of the trace's header, where in the trace it belongs, how many bytes follow."""
@@ -33,7 +33,7 @@ PAGE: Final = struct.Struct("<4sB3xIII")
 MAX_PAGE: Final = 256 * 2**20
 """The most bytes of one decoded page."""
 MAX_RATIO: Final = 1100
-"""No codec packs more bytes than this into one: a page that says so is not sound."""
+"""The highest compression ratio of any codec: a page that claims more is not sound."""
 PAGE_BITS: Final = 28
 """A position in a trace is `page << PAGE_BITS | offset in the decoded page`."""
 MAX_NESTING: Final = 100
@@ -49,7 +49,7 @@ NAME, TYPE, CODE, VARIABLE = 0x11, 0x12, 0x13, 0x14
 OUTPUT, NOTE, END, SEND = 0x15, 0x16, 0x17, 0x18
 
 STANDARD_OUTPUT = 1
-"""The descriptor of OUTPUT that is not standard error."""
+"""The descriptor in OUTPUT of standard output; the other one is standard error."""
 
 # How a run ended, the first field of END.
 ENDED, BY_EXCEPTION, BY_EXIT, STOPPED = 0, 1, 2, 3
@@ -72,7 +72,7 @@ SAME, INPUT, REFERENCE, LEFT_OUT = range(0x1E, 0x22)
 SMALL = 0x80
 """From here on a byte is a whole number from 0 to 127."""
 CONTAINERS = frozenset((*range(LIST, SUMMARY + 1), BYTEARRAY, METHOD))
-"""What starts one is counted, so that a later value can be the same."""
+"""Values that are counted in a root, so that SAME can refer to them."""
 
 NUMBERED: Final = 8
 """A root value of this many bytes or more, written in full, gets a number."""
@@ -219,9 +219,9 @@ def read_bytes(data: bytes, place: int) -> tuple[bytes, int]:
 
 
 def mix(digest: int, word: int) -> int:
-    """A digest of 64 bits with one more word in it; for a given digest no two words fall together.
+    """Mix a word into a digest of 64 bits; for a given digest this maps words one to one.
 
-    Kept in step with `_scan.c`, so that both scanners compute the same digests.
+    The same as in `native/scan.h`: both scanners must compute the same digests.
     """
     digest = ((digest ^ word) * _FACTOR) & _MASK
     return digest ^ digest >> 29

@@ -53,7 +53,7 @@ _INDEX = "trace 5"
 
 @dataclass(frozen=True, slots=True)
 class RecordingSummary:
-    """What is known of a recording as a whole."""
+    """Facts about a recording as a whole."""
 
     header: TraceHeader
     size: int
@@ -63,7 +63,7 @@ class RecordingSummary:
     threads: int
     notes: tuple[str, ...]
     processes: int = 1
-    """How many were recorded, with those that made no call of user code."""
+    """How many were recorded, including those without calls of user code."""
     members: int = 1
     """How many of them are in the tree, each as a node of its own."""
     killed: int = 0
@@ -175,7 +175,7 @@ def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
 def _scanned(file: TraceFile, progress: Progress | None) -> TraceScan:
     """One pass over the pages, up to the first that is damaged.
 
-    A tail has no check sum: what the computer lost with its power makes it unsound.
+    A tail has no check sum, and a power failure can damage it; then it is ignored.
     """
     try:
         return _scanned_all(file, progress)
@@ -285,7 +285,7 @@ def _rows(
 
 
 def _outcomes(scanned: TraceScan, codes: list[CodeEntry], source: TraceSource) -> Bytes:
-    """How each call ended, as `TraceSource` tells it."""
+    """How each call ended, as in `TraceSource.call`."""
     left = int(OutcomeKind.YIELDED)
     by_state = np.zeros(6, dtype=np.uint8)
     by_state[[CREATED, SUSPENDED, CLOSED]] = left
@@ -306,7 +306,7 @@ def _with_interrupt(
 ) -> RecordPositions:
     """Find the calls that were stopped by an exception, such as an interrupt, that ended the run.
 
-    They are the last ones that an exception left, up to the first that it was another one.
+    They are the last calls that an exception left, back to one that another exception left.
     """
     name = source.interrupt
     if name is None:
@@ -338,14 +338,14 @@ def _functions(codes: list[CodeEntry], root: str) -> tuple[list[Function], list[
         name = _name(code)
         if names[name] > 1:
             name = f"{name} ({code.file}:{code.first_line})"
-        spelt, copy = name, 1
-        while spelt in taken:
+        unique, copy = name, 1
+        while unique in taken:
             copy += 1
-            spelt = f"{name} #{copy}"
-        taken.add(spelt)
+            unique = f"{name} #{copy}"
+        taken.add(unique)
         numbers[code] = len(functions)
         location = Location(code.file, code.first_line or None)
-        functions.append(Function(spelt, code.qualname, code.module, location))
+        functions.append(Function(unique, code.qualname, code.module, location))
     return functions, [numbers[code] for code in codes]
 
 

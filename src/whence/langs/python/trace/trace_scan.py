@@ -1,14 +1,14 @@
-"""One pass over all records of a trace: which call made which, how each ended, where all stands.
+"""One pass over all records of a trace: who called whom, how each call ended, where records are.
 
-Values are skipped, not decoded; what is kept of one is a digest, by which equal calls are found.
-The result is a set of flat arrays, indexed by the number of the call: some 60 bytes a call and 20
-a stored value, whatever the values are.
+Values are skipped, not decoded; only a digest of each is kept, by which equal calls are found. The
+result is a set of flat arrays, indexed by the number of the call: about 60 bytes for each call and
+20 for each stored value, independent of the values.
 
 `PythonTraceScanner` defines what the scanner in C does: for every sequence of pages they give equal
-arrays or both raise `MalformedTrace`, and a test holds them to it.
+arrays or both raise `MalformedTrace`, and a test checks that.
 
-Every number is checked before it is used, and nothing that a record claims is allocated: an array
-grows by one entry for a record that was read.
+Every number is checked before it is used, and no length in a record leads to an allocation: an
+array grows by one entry for a record that was read.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from whence.langs.python.trace.trace_format import MalformedTrace, digest_of, mi
 from whence.langs.python.trace.value_scan import ValueScanner
 from whence.ports import Bytes, Int32s, Int64s
 
-# How far a call has come.
+# The states of a call.
 CREATED, RUNNING, SUSPENDED, RETURNED, RAISED, CLOSED = range(6)
 
 MAX_CALLS = 2**31 - 2**20
 NOWHERE = -1
-"""The position of a record that is not there."""
+"""The position of a record that does not exist."""
 
 Buffer: TypeAlias = "bytes | bytearray | array[int]"  # not before 3.12 at run time
 
@@ -43,7 +43,7 @@ UNIQUE = 0x55
 
 @dataclass(frozen=True, slots=True)
 class TraceScan:
-    """What a pass found. The first six are by number of call, 0 the run itself."""
+    """The result of a pass. The first seven arrays are indexed by call; 0 is the run itself."""
 
     parent: Int32s
     code: Int32s
@@ -55,9 +55,9 @@ class TraceScan:
     skipped_call: Int32s
     skipped_count: Int64s
     skipped_before: Int64s
-    """The number of the next call that was recorded."""
+    """The number of the next recorded call."""
     event_call: Int32s
-    """The records between a call's first and its last, in order of time: of which call, where."""
+    """For the records between the first and the last of calls, in order of time: their call."""
     event_at: Int64s
     root_at: Int64s
     global_variable: Int32s
@@ -67,7 +67,7 @@ class TraceScan:
     code_at: Int64s
     variable_at: Int64s
     output_call: Int32s
-    """What went to standard output, in order of time: which call wrote it, where the record is."""
+    """For the texts written to standard output, in order of time: the call that wrote them."""
     output_at: Int64s
     note_at: Int64s
     end_at: Int64s
@@ -98,10 +98,10 @@ DTYPES: dict[str, npt.DTypeLike] = {
 
 
 class PythonTraceScanner:
-    """Takes the pages in their order, and returns what it found.
+    """Scans the pages in their order.
 
-    It has so many methods because each kind of record has a handler of its own; they share the
-    arrays of calls. Tables and values have scanners of their own.
+    Each kind of record has a method; they share the arrays of calls. Tables and values have
+    scanners of their own.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class PythonTraceScanner:
         self._effort = array("q", [0])
         self._digest = array("Q", [0])
         self._unique = bytearray([1])
-        """Calls that no other call can be known to equal."""
+        """For each call, whether it cannot be known to equal another."""
         self._skipped_call, self._skipped_count = array("i"), array("q")
         self._skipped_before = array("q")
         self._event_call, self._event_at = array("i"), array("q")
@@ -144,12 +144,12 @@ class PythonTraceScanner:
             raise MalformedTrace("a record breaks off")
 
     def finish(self, *, comparable: bool) -> TraceScan:
-        """What was found. `comparable`: equal records of two calls mean that they are equal."""
+        """The result. `comparable`: equal records of two calls mean that the calls are equal."""
         equation = array("Q")
         for number, digest in enumerate(self._digest):
             ended = RETURNED <= self._state[number] <= RAISED
-            known = comparable and ended and not self._unique[number]
-            equation.append(digest if known else mix(UNIQUE, number))
+            can_equal = comparable and ended and not self._unique[number]
+            equation.append(digest if can_equal else mix(UNIQUE, number))
         effort = array("i", (min(total, _MAX_EFFORT) for total in self._effort))
         tables = self._tables
         arrays: dict[str, Buffer] = {
@@ -176,8 +176,8 @@ class PythonTraceScanner:
             f.YIELD: self._yield,
             f.BARE_YIELD: self._bare_yield,
             f.RESUME: self._resume,
-            f.THROW: self._throw,
-            f.SEND: self._send,
+            f.THROW: self._resume_with_value,
+            f.SEND: self._resume_with_value,
             f.RAISE: self._raise,
             f.BARE_RAISE: self._bare_raise,
             f.CLOSED: self._closed,
@@ -235,7 +235,7 @@ class PythonTraceScanner:
         return place
 
     def _of_call(self, place: int) -> tuple[int, int]:
-        """The call that a distance leads to, 0 included."""
+        """The call at a distance; it may be 0, the run."""
         distance, place = read_v(self._data, place)
         number = len(self._parent) - distance
         if distance < 1 or number < 0:
@@ -243,7 +243,7 @@ class PythonTraceScanner:
         return number, place
 
     def _open_call(self, place: int) -> tuple[int, int]:
-        """The same, of a call that has not ended."""
+        """The call at a distance, which must not have ended."""
         number, place = self._of_call(place)
         if number == 0 or self._state[number] >= RETURNED:
             raise MalformedTrace(f"call {number} goes on after its end")
@@ -310,22 +310,16 @@ class PythonTraceScanner:
     def _resume(self, at: int, place: int) -> int:
         return self._resumed(at, place)[1]
 
-    def _throw(self, at: int, place: int) -> int:
+    def _resume_with_value(self, at: int, place: int) -> int:
         number, place = self._resumed(at, place)
         place = self._values.root(place)
-        self._take(number, f.THROW)
-        return place
-
-    def _send(self, at: int, place: int) -> int:
-        number, place = self._resumed(at, place)
-        place = self._values.root(place)
-        self._take(number, f.SEND)
+        self._take(number, self._data[at])
         return place
 
     def _resumed(self, at: int, place: int) -> tuple[int, int]:
         number, place = self._open_call(place)
         self._state[number] = RUNNING
-        # A change right before this is others' doing, one right after it the call's.
+        # A change before this was made by others, one after it by the call.
         self._digest[number] = mix(self._digest[number], f.RESUME)
         self._event(at, number)
         self._take_globals(number)
@@ -413,7 +407,7 @@ class PythonTraceScanner:
         return self._values.root(place + 1)
 
     def _take(self, number: int, tag: int) -> None:
-        """Let the root that was read last count as a part of a call's equation."""
+        """Add the root that was read last to a call's equation."""
         values = self._values
         self._take_digest(number, tag, values.digest, values.size)
         if not values.complete:
@@ -424,7 +418,7 @@ class PythonTraceScanner:
         self._effort[number] += min(2 * size, _MOST_SHOWN)
 
     def _take_globals(self, number: int) -> None:
-        """Let the globals that a call names count, as they are now."""
+        """Add the current values of the globals that a call names to its equation."""
         variables = self._tables.codes[self._code[number]].variables
         if not variables:
             return

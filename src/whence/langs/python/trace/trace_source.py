@@ -39,13 +39,13 @@ _MOST_COUNTED = 2**_COUNT_BITS - 1
 
 
 def skipped_detail(caller: Int64s, count: Int64s) -> Int64s:
-    """The detail of what stands for calls that were not recorded, below a call."""
+    """The detail of a stand-in for unrecorded callees of a call."""
     detail: Int64s = -(caller << _COUNT_BITS | np.minimum(count, _MOST_COUNTED))
     return detail
 
 
 def skipped_by(detail: int) -> tuple[int, int]:
-    """The call that led to calls that were not recorded, and how many there are of them."""
+    """The caller of the calls that a stand-in represents, and their number."""
     return -detail >> _COUNT_BITS, -detail & _MOST_COUNTED
 
 
@@ -177,7 +177,7 @@ class TraceSource:
         return self._ending.outcome()
 
     def ending(self) -> int | None:
-        """The way in which the run ended, as END has it; None if the recording breaks off."""
+        """How the run ended (the first field of END); None if the recording breaks off."""
         return self._ending.how()
 
     def _output(self) -> Iterator[tuple[int, str]]:

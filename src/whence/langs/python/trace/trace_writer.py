@@ -53,7 +53,7 @@ def add_bytes(out: bytearray, data: bytes) -> None:
 
 
 def add_record(out: bytearray, record: int, *numbers: int) -> None:
-    """The byte of a record and its fields that are numbers; a VALUE or text follows where due."""
+    """The byte of a record or value, and its numbers; VALUEs or texts may follow."""
     out.append(record)
     for number in numbers:
         if number < 0x80:
@@ -157,16 +157,6 @@ def add_blob(out: bytearray, data: bytes | bytearray, most: int | None = None) -
     add_v(out, len(data))
     add_v(out, len(stored))
     out += stored
-
-
-def add_container(out: bytearray, kind: int, length: int, stored: int) -> None:
-    """The head of a LIST, TUPLE, SET, FROZENSET or DICT; its stored parts follow."""
-    add_record(out, kind, length, stored)
-
-
-def add_object(out: bytearray, type_number: int, attributes: int, stored: int) -> None:
-    """The head of an OBJECT; its stored attributes follow, a name's number and a VALUE each."""
-    add_record(out, f.OBJECT, type_number, attributes, stored)
 
 
 def add_summary(out: bytearray, type_number: int, complete: bool, text: str) -> None:

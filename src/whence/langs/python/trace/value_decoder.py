@@ -1,4 +1,4 @@
-"""Decodes the bytes of a root value, whatever is built from them.
+"""Decodes the bytes of a root value, independent of what is built from them.
 
 Shared by `value_reader` (values for display) and `value_recipes` (values to rebuild): which bytes
 begin what, how deeply values may be nested, and which of them are one object.
@@ -46,14 +46,14 @@ class ValueIdentities:
 
 @dataclass(frozen=True, slots=True)
 class RootValue:
-    """What has to be known of a root value to read it."""
+    """The context in which a root value is read."""
 
     identities: ValueIdentities
     number: int
     inputs: int
     """How many inputs its call has."""
     same_as: int | None = None
-    """The input that it is at another time: the same object, though with other content."""
+    """The input that it is a later state of: the same object."""
 
     def refer(self, container: int) -> int:
         """The number of a container in it that something refers to."""
@@ -69,7 +69,7 @@ class RootValue:
 
 
 class ValueDecoder(ABC, Generic[Made]):
-    """Reads one root value; made anew for each."""
+    """Reads one root value; each has its own decoder."""
 
     constants: Mapping[int, Made]
     """The values of one byte, small numbers among them."""
@@ -80,7 +80,7 @@ class ValueDecoder(ABC, Generic[Made]):
         self._root = root
         self._started = 0
         self._contents: dict[int, int] = {}
-        """Containers that are the content of another one, which stands for both."""
+        """Containers that are the content of another: references to them mean the outer one."""
 
     def read(self, place: int) -> tuple[Made, int]:
         """A root value, which is no reference, and where the next field starts."""

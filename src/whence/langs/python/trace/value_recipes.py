@@ -29,7 +29,7 @@ _CUT: Final = "beyond what was recorded"
 
 @dataclass(frozen=True, slots=True)
 class QualifiedName:
-    """Where a class or function is found: a module, and the dotted path in it."""
+    """The path to a class or function: a module, and the dotted path in it."""
 
     module: str
     qualname: str
@@ -39,13 +39,13 @@ class QualifiedName:
 
     @property
     def is_local(self) -> bool:
-        """Whether it was made by a call, so that no path leads to it."""
+        """Whether it was defined inside a call, so that no path leads to it."""
         return "<" in self.qualname
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralRecipe:
-    """A value that Python writes as it is: None, a bool, a number, a str, bytes."""
+    """A value with a literal: None, a bool, a number, a str, bytes."""
 
     value: bool | int | float | complex | str | bytes | None
 
@@ -119,7 +119,7 @@ class MemberRecipe:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRecipe:
-    """A value of the standard library, numpy or pandas by a text that says all that it is.
+    """A value of the standard library, numpy or pandas by a complete summary.
 
     `text` is that of `record/summaries.py`: `Decimal('1.5')`, `datetime.date(2024, 1, 31)`.
     """
@@ -173,7 +173,7 @@ class UnboundRecipe:
 
 @dataclass(frozen=True, slots=True)
 class UnknownRecipe:
-    """What cannot be made again, and why."""
+    """A value that cannot be rebuilt, and why."""
 
     reason: str
     label: int | None = None
@@ -213,7 +213,7 @@ def walk(recipe: Recipe) -> Iterator[Recipe]:
 
 
 def why_unknown(recipe: Recipe) -> str | None:
-    """Why it cannot be made again; None if it can."""
+    """Why it cannot be rebuilt; None if it can."""
     return next((part.reason for part in walk(recipe) if isinstance(part, UnknownRecipe)), None)
 
 
@@ -411,7 +411,7 @@ _MEMBER = re.compile(r"[^\W\d]\w*\Z")
 
 
 def _summary(of: QualifiedName, text: str, complete: bool, label: int | None) -> Recipe:
-    """An enum member by its name; else what a text says, if it says all."""
+    """The recipe of a summary: an enum member by its name, or a complete text."""
     if not complete:
         return UnknownRecipe(f"an object of {of} of which only a summary was recorded", label)
     if of.is_local:
@@ -423,9 +423,9 @@ def _summary(of: QualifiedName, text: str, complete: bool, label: int | None) ->
 
 
 def literal_arguments(text: str) -> tuple[str, list[object], dict[str, object]] | None:
-    """A text such as `Decimal('1.5')` as a name, arguments and named ones; None if it is none.
+    """Parse a text such as `Decimal('1.5')`: its name, arguments and keyword arguments.
 
-    Only literals are taken, so that nothing is run.
+    None if it is no call, or an argument is no literal. Nothing is run.
     """
     try:
         call = ast.parse(text, mode="eval").body

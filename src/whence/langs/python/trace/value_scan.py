@@ -15,7 +15,7 @@ _CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT +
 
 
 class ValueScanner:
-    """Skips root values, and knows of the last one its digest, size and completeness."""
+    """Skips root values, and keeps the digest, size and completeness of the last one."""
 
     def __init__(self, tables: TableScanner) -> None:
         self._tables = tables

@@ -37,7 +37,7 @@ def test_a_short_match_is_recorded_in_full_and_made_again(match: re.Match[str], 
     assert complete
     told = matches.read(text)
     assert told is not None
-    found = matches.made(told)
+    found = matches.rebuild(told)
     assert found is not None
     again, source = found
     assert source.startswith(way)
@@ -112,7 +112,7 @@ def test_a_text_that_is_not_of_a_match_is_shown_as_it_is(text: str) -> None:
 def test_what_no_function_gives_is_not_made(text: str) -> None:
     told = matches.read(text)
     assert told is not None
-    assert matches.made(told) is None
+    assert matches.rebuild(told) is None
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_a_pattern_is_written_so_that_it_is_that_pattern(pattern: str) -> None:
     assert match is not None
     told = matches.read(matches.text_of(match)[0])
     assert told is not None
-    found = matches.made(told)
+    found = matches.rebuild(told)
     assert found is not None
     assert eval(found[1]).re.pattern == match.re.pattern

@@ -126,7 +126,7 @@ def text(string: str, most: int | None = None) -> bytes:
 
 def container(kind: int, *items: bytes, more: int = 0) -> bytes:
     out = bytearray()
-    w.add_container(
+    w.add_record(
         out,
         kind,
         len(items) // (2 if kind == f.DICT else 1) + more,

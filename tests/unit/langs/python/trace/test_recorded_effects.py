@@ -14,6 +14,11 @@ def box(**attributes):
     return Value(Kind.OBJECT, "Box", parts)
 
 
+def mapping(omitted=0, **entries):
+    parts = tuple((f"[{name!r}]", atom(str(value))) for name, value in entries.items())
+    return Value(Kind.DICT, "", parts, omitted)
+
+
 def targets(effects):
     return [effect.target for effect in effects]
 
@@ -54,6 +59,18 @@ def test_sets_have_no_places_so_the_whole_is_shown():
 def test_a_change_beyond_the_bound_is_shown_by_the_whole():
     before, after = listed(1, omitted=5), listed(1, omitted=6)
     assert effects_on("xs", before, after) == [Effect("xs", before, after)]
+
+
+def test_another_order_of_keys_is_a_change_of_the_whole_dict():
+    before, after = mapping(a=1, b=2), mapping(b=2, a=1)
+    assert effects_on("d", before, after) == [Effect("d", before, after)]
+    changed_too = mapping(b=3, a=1)
+    assert effects_on("d", before, changed_too) == [Effect("d", before, changed_too)]
+
+
+def test_a_key_that_may_have_been_beyond_the_bound_is_not_a_new_one():
+    before, after = mapping(a=1, b=2, omitted=3), mapping(b=2, c=3, omitted=3)
+    assert effects_on("d", before, after) == [Effect("d", before, after)]
 
 
 def test_values_that_share_are_shown_whole():

@@ -48,7 +48,7 @@ def value_from_summary(module: str, qualname: str, text: str) -> ProgramObject:
 
 def _match(text: str) -> ProgramObject:
     details = matches.read(text)
-    made = None if details is None else matches.made(details)
+    made = None if details is None else matches.rebuild(details)
     if made is None:
         raise CannotBuild("a match that no function of re gives")
     return made[0]

@@ -44,8 +44,12 @@ class Collector:
         return self._thresholds
 
     def _set(
-        self, original: Callable[..., None], _: Any, given: tuple[Any, ...], named: dict[str, Any]
+        self,
+        original: Callable[..., None],
+        _: Any,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> None:
-        original(*given, **named)
+        original(*arguments, **keywords)
         self._thresholds = gc.get_threshold()
         self._put_off()

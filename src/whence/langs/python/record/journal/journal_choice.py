@@ -1,6 +1,6 @@
-"""Whether a run writes a journal, plays one or does neither, and what prevents it.
+"""Decides whether a run writes a journal, plays one or does neither.
 
-Apart from both, so that a program recorded without a journal loads neither.
+Separate from both, so that a program recorded without a journal loads neither.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ the program's environment."""
 
 
 class Journal(Protocol):
-    """What a run does with its journal, from the program's start to its end."""
+    """A journal that is written or played."""
 
     def start(self) -> None:
-        """From here on."""
+        """Write or play from here on."""
 
     def finish(self) -> None:
         """The program has ended."""
@@ -61,7 +61,7 @@ def journal_of(
 
 
 def _keep_environment(path: str) -> None:
-    """For nobody else to read."""
+    """Write the environment to a file that only the user can read."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
         json.dump(dict(os.environ), file, indent=1, sort_keys=True)

@@ -1,7 +1,7 @@
-"""The functions through which a program reaches the world, and how each is noted.
+"""The functions through which a program reaches the outside world, and how each is noted.
 
-A kind's number is its place in the table, and the heading of a journal quotes the table: a journal
-that was written with another one is not played.
+The number of a kind is its index in the table, and the heading of a journal quotes the table: a
+journal that was written with another table is not played.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _PATH = OF_PATH | NOT_IMPORTS
 
 
 def _fewer(count: int) -> int:
-    """Only if there are fewer arguments: with all of them the clock is not asked."""
+    """Note only calls with fewer arguments: with all of them the clock is not read."""
     return count << 12
 
 
-# For each namespace: words, each a function, by how it is noted (native/interposition.h says what
-# the bits mean).
+# For each namespace: how its functions are noted (native/interposition.h explains the bits), and
+# their names.
 _TABLE: tuple[tuple[str, int, str], ...] = (
     ("time", 0, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time "
      "process_time_ns thread_time thread_time_ns clock_gettime clock_gettime_ns sleep"),
@@ -77,7 +77,7 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
 )  # fmt: skip
 
 _OTHERS = ("FileIO()", "next(scandir)", "random at the start")
-"""What is noted without being a function in a table of methods."""
+"""Kinds that are no functions of a module or class."""
 
 
 def _names() -> Iterator[str]:
@@ -94,26 +94,26 @@ OPEN, FILE, SCANDIR, NEXT = (
 )
 RANDOM_AT_START = NUMBERS["random at the start"]
 
-_SPOKEN = {"posix": "os", "_io": "io", "_random": "random", "_datetime": "datetime",
+_PUBLIC_NAMES = {"posix": "os", "_io": "io", "_random": "random", "_datetime": "datetime",
            "_socket": "socket", "builtins": "", "FileIO()": "open"}  # fmt: skip
 
 
-def spoken(kind: str) -> str:
-    """A kind as a person knows it: `os.stat`, `time.time`."""
+def public_name(kind: str) -> str:
+    """The public name of a kind: `os.stat`, `time.time`."""
     first, _, rest = kind.partition(".")
-    known = _SPOKEN.get(first, first)
-    return ".".join(each for each in (known, rest) if each)
+    module = _PUBLIC_NAMES.get(first, first)
+    return ".".join(part for part in (module, rest) if part)
 
 
 Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
-class Entrances:
-    """The functions that were exchanged, and those of modules that are imported later."""
+class InterposedFunctions:
+    """The interposed functions, with those of modules that are imported later."""
 
     def __init__(self, handlers: Mapping[str, Handler], imports: Callable[[str], object] = str):
         self._imports = imports
-        """Is told which extension modules are imported."""
+        """Called with the name of each extension module that is imported."""
         self._handlers = {
             **handlers,
             "_imp.create_dynamic": self._imported,
@@ -123,7 +123,7 @@ class Entrances:
         }
 
     def exchange_all(self) -> None:
-        """All functions of modules that are loaded."""
+        """Exchange the functions of all modules that are loaded."""
         for module in {namespace.partition(".")[0] for namespace, _, _ in _TABLE}:
             if module in sys.modules:
                 self._exchange(module)
@@ -134,7 +134,7 @@ class Entrances:
                 self._exchange_words(namespace, how, words)
 
     def _exchange_words(self, namespace: str, how: int, words: str) -> None:
-        holder = _found(namespace)
+        holder = _namespace(namespace)
         members = {} if holder is None else vars(holder)
         for word in words.split():
             kind = f"{namespace}.{word}"
@@ -144,10 +144,14 @@ class Entrances:
                 _interposition.exchange(members[word], NUMBERS[kind], bits, handler)
 
     def _imported(
-        self, original: Callable[..., Any], _: Any, given: tuple[Any, ...], named: dict[str, Any]
+        self,
+        original: Callable[..., Any],
+        _: Any,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> Any:
-        result = _interposition.outside(original, *given, **named)
-        for module in (*given, result):
+        result = _interposition.outside(original, *arguments, **keywords)
+        for module in (*arguments, result):
             name = getattr(module, "__name__", None) or getattr(module, "name", None)
             if type(name) is not str:
                 continue
@@ -159,7 +163,7 @@ class Entrances:
         return result
 
     def _exchange_of(self, name: str, module: Any) -> None:
-        """Of a module that is not known under its name yet."""
+        """Exchange the functions of a module that is not in `sys.modules` yet."""
         sys.modules[name] = module
         try:
             self._exchange(name)
@@ -170,11 +174,11 @@ class Entrances:
 _MODULES = {namespace.partition(".")[0] for namespace, _, _ in _TABLE}
 
 
-def _found(namespace: str) -> Any:
-    """What a namespace of the table stands for, if it is loaded and complete."""
+def _namespace(namespace: str) -> Any:
+    """The module or class that a namespace of the table names, if it is loaded completely."""
     module, _, rest = namespace.partition(".")
     holder: Any = sys.modules.get(module) or importlib.import_module(module)
     if rest == "poll()":
-        # A module that was made and not executed yet has functions, which cannot be called.
+        # The functions of a module that is not executed yet exist but cannot be called.
         return type(holder.poll()) if hasattr(holder, "POLLIN") else None
     return getattr(holder, rest, None) if rest else holder

@@ -1,9 +1,8 @@
-"""The content of files that a recorded program opened, and the files of a re-run in their place.
+"""Keeps the content of files that a recorded program opens, and gives re-runs copies of them.
 
-What was there when a file was opened is kept under its digest, in a folder beside the recording.
-In a re-run a file lies in the folder of the re-run, under the path that it had. The program's own
-writing changes it there; whenever the program opens it, it has the content that it had in the first
-run, whoever changed it in between.
+The content of a file when it is opened is kept under its digest, in a folder beside the recording.
+In a re-run the file has the same path below the folder of the re-run. The program writes to that
+copy; each time it opens the file, the copy gets the content that the file had in the first run.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from _blake2 import blake2b
 from typing import Any
 
 LARGE = 64 * 2**20
-"""Of larger files only the size and the time of the last change are kept."""
+"""Of files larger than this, only the size and the time of the last change are kept."""
 MOST = 2**30
-"""No more than this is kept of all files together."""
+"""The most bytes that are kept of all files together."""
 _CHUNK = 2**20
 _SETTLED = 2 * 10**9
-"""Nanoseconds after which a file that changed has another time than it had."""
+"""If the last change is older than this (ns), another change will have another time."""
 _NOT_KEPT = ("/proc/", "/sys/")
 
 CONTENT, EMPTY, TOO_LARGE, FOLDER, OTHER, NAMELESS = "c", "e", "l", "d", "o", "t"
-"""What was opened: a file that is kept, one without content, one too large to be kept, a folder;
-what is no file, such as a device; a file without a name."""
+"""What was opened: a file whose content is kept, an empty file, one too large to be kept, a folder,
+something else such as a device, a file without a name."""
 
 Opened = tuple[Any, ...]
-"""One of the above; for files, path and inode number; then what is known of the content."""
+"""One of the above; for files, path and inode number; then the digest, or size and time."""
 
 
 class KeptFiles:
-    """The folder of contents of one recording."""
+    """The kept contents of one recording."""
 
     def __init__(self, folder: str):
         self._folder = folder
@@ -41,30 +40,30 @@ class KeptFiles:
         self._room = MOST
 
     def path(self, digest: str) -> str:
-        """Where a content is."""
+        """The path of the content with this digest."""
         return os.path.join(self._folder, digest)
 
-    def opened(self, descriptor: int, flags: int, given: str) -> Opened:
-        """What was opened just now, with its content kept."""
+    def opened(self, descriptor: int, flags: int, name: str) -> Opened:
+        """Describe what was just opened, and keep its content."""
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             return (FOLDER,)
         if not stat.S_ISREG(status.st_mode):
             return (OTHER,)
-        path = _path(descriptor, given)
+        path = _path(descriptor, name)
         if path.startswith(_NOT_KEPT):
             return (OTHER,)
         if flags & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", -1):
             return (NAMELESS,)
-        known = path, status.st_ino
+        identity = path, status.st_ino
         if status.st_size == 0 or flags & os.O_TRUNC:
-            return (EMPTY, *known)
+            return (EMPTY, *identity)
         if status.st_size > min(LARGE, self._room):
-            return (TOO_LARGE, *known, status.st_size, status.st_mtime_ns)
+            return (TOO_LARGE, *identity, status.st_size, status.st_mtime_ns)
         digest = self._kept(descriptor, path, status)
         if digest is None:
-            return (TOO_LARGE, *known, status.st_size, status.st_mtime_ns)
-        return (CONTENT, *known, digest)
+            return (TOO_LARGE, *identity, status.st_size, status.st_mtime_ns)
+        return (CONTENT, *identity, digest)
 
     def _kept(self, descriptor: int, path: str, status: os.stat_result) -> str | None:
         key = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
@@ -87,15 +86,15 @@ class KeptFiles:
         return digest
 
 
-def _path(descriptor: int, given: str) -> str:
+def _path(descriptor: int, name: str) -> str:
     try:
         return os.readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")
     except OSError:
-        return os.path.abspath(given)
+        return os.path.abspath(name)
 
 
 def _read(descriptor: int, path: str) -> bytes | None:
-    """The whole content, by another descriptor: the place in the program's stays what it is."""
+    """The whole content, by another descriptor: the offset of the program's stays the same."""
     for place in (f"/proc/self/fd/{descriptor}", path):
         try:
             opened = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
@@ -112,7 +111,7 @@ def _read(descriptor: int, path: str) -> bytes | None:
 
 
 class Missing(Exception):
-    """A content that is needed is not to be had; the text says why."""
+    """The content of a file is not available; the text says why."""
 
 
 class Sandbox:
@@ -186,7 +185,7 @@ def _digest(place: str) -> str:
 
 
 def _write(place: str, content: bytes) -> None:
-    """A file that is new, even if one was there: somebody may still have that one open."""
+    """Write a new file, even if there is one: the program may still have that one open."""
     os.makedirs(os.path.dirname(place), exist_ok=True)
     _remove(place)
     with open(place, "wb") as file:

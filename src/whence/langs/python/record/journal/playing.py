@@ -2,7 +2,7 @@
 
 No function that reaches the outside world is called. Files are opened in the folder of the re-run;
 sockets and the like get a descriptor that leads nowhere, with the number that it had. The first
-question that the first run did not ask ends the process, with a report.
+request that the first run did not make ends the process, with a report.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from whence.langs.python.record.journal.journalled_functions import (
     OPEN,
     RANDOM_AT_START,
     SCANDIR,
-    Entrances,
     Handler,
-    spoken,
+    InterposedFunctions,
+    public_name,
 )
 from whence.langs.python.record.journal.kept_files import (
     FOLDER,
@@ -41,13 +41,13 @@ from whence.langs.python.record.journal.kept_files import (
     Sandbox,
 )
 from whence.langs.python.record.journal.writing import (
-    Given,
-    Named,
+    Arguments,
+    Keywords,
     Original,
     conditions,
-    file_question,
+    file_request,
     flags_of,
-    open_question,
+    open_request,
     own_files,
     start_random,
 )
@@ -67,15 +67,15 @@ _ANOTHER_INTERPRETER = "cpython.PyInterpreterState_New"
 
 
 def _compile_again(since: int) -> None:
-    """Compile modules whose cache was written when the program ran, or later.
+    """Ignore cached code that was written when the program ran, or later.
 
-    Cached code may differ: a set of constants may have another order.
+    It may differ from newly compiled code: a set of constants may have another order.
     """
     importing = sys.modules["_frozen_importlib_external"]
     where, stat, frame = importing.cache_from_source, aside(os.stat), sys._getframe
 
-    def cache_from_source(path: str, *given: Any, **named: Any) -> str:
-        cache: str = where(path, *given, **named)
+    def cache_from_source(path: str, *arguments: Any, **keywords: Any) -> str:
+        cache: str = where(path, *arguments, **keywords)
         if frame(1).f_code.co_name == "get_code":
             with contextlib.suppress(OSError):
                 if stat(cache).st_mtime_ns >= since:
@@ -95,7 +95,7 @@ class JournalPlayer:
         """The folder of files whose calls are not the program's."""
         self._folder = os.path.abspath(folder)
         self._cut_off = cut_off
-        """Ends the recording of this run; how many calls it has."""
+        """Ends the recording of this run; returns its number of calls."""
         self._report = os.path.join(self._folder, REPORT)
         self._confined = False
         self._collector = Collector()
@@ -105,13 +105,13 @@ class JournalPlayer:
         self._began = os.stat(path.removesuffix(JOURNAL) + ENVIRONMENT).st_mtime_ns
         with open(path, "rb") as file:
             data = file.read()
-        told = json.loads(data[: data.index(b"\n")])
-        if {name: told.get(name) for name in conditions()} != conditions():
+        heading = json.loads(data[: data.index(b"\n")])
+        if {name: heading.get(name) for name in conditions()} != conditions():
             raise WhenceError(f"{path}: is the journal of another Python or another whence")
         _interposition.load(data, data.index(b"\n") + 1)
-        self._process = int(told["pid"])
-        """The number under which the program knows itself."""
-        self._entrances = Entrances(self._handlers(), self._imported)
+        self._process = int(heading["pid"])
+        """The process id that the program receives."""
+        self._functions = InterposedFunctions(self._handlers(), self._imported)
         self._file_init: Callable[..., None] | None = None
 
     def _handlers(self) -> Mapping[str, Handler]:
@@ -131,7 +131,7 @@ class JournalPlayer:
 
     def start(self) -> None:
         """Play from here on; nothing outside of the folder can be changed any more."""
-        self._entrances.exchange_all()
+        self._functions.exchange_all()
         self._file_init = _interposition.exchange_files(sys.modules["_io"].FileIO, self._file)
         start_random(lambda number: None, lambda: int(_interposition.play(RANDOM_AT_START, ())))
         self._confined = _interposition.confine(self._folder)
@@ -163,31 +163,35 @@ class JournalPlayer:
         return before, self._sandbox.folder
 
     def finish(self) -> None:
-        """What became of it, once the program has ended."""
+        """Write the report, once the program has ended."""
         _interposition.inside(True)
         _, played, left, _ = _interposition.state()
-        self._tell({"played": played, "left": left})
+        self._write_report({"played": played, "left": left})
 
     # --- ends --------------------------------------------------------------------------------
 
-    def _diverged(self, kind: str, given: Given, recorded: str | None) -> NoReturn:
-        asked = f"{spoken(kind)}({', '.join(map(_shown, given))})"
+    def _diverged(self, kind: str, arguments: Arguments, recorded: str | None) -> NoReturn:
+        request = f"{public_name(kind)}({', '.join(map(_shown, arguments))})"
         if recorded is None:
-            then = "nothing more"
+            answer = "nothing more"
         elif recorded == kind:
-            then = f"{spoken(kind)} of something else, or what it gave is not kept"
+            answer = f"{public_name(kind)} of something else, or what it gave is not kept"
         else:
-            then = spoken(recorded)
-        self._stop({"asked": asked, "recorded": then, "kind": kind})
+            answer = public_name(recorded)
+        self._stop({"asked": request, "recorded": answer, "kind": kind})
 
-    def _escaped(self, event: str, given: Given) -> None:
+    def _escaped(self, event: str, arguments: Arguments) -> None:
         if event == "open" and _importing():
             raise PermissionError(13, "Permission denied")  # compiled code is not written again
-        if event == "sqlite3.connect" and given and given[0] in (":memory:", "", b":memory:"):
+        if (
+            event == "sqlite3.connect"
+            and arguments
+            and arguments[0] in (":memory:", "", b":memory:")
+        ):
             return
         if event == _ANOTHER_INTERPRETER:
             self._lacks("other interpreters")
-        self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, given))})"})
+        self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, arguments))})"})
 
     def _imported(self, module: str) -> None:
         what = _NOT_KEPT.get(module)
@@ -199,47 +203,47 @@ class JournalPlayer:
 
     def _stop(self, report: Mapping[str, Any]) -> NoReturn:
         _interposition.inside(True)
-        self._tell({**report, "call": self._cut_off("it went another way")})
+        self._write_report({**report, "call": self._cut_off("it went another way")})
         os._exit(0)
 
-    def _tell(self, report: Mapping[str, Any]) -> None:
-        known = {"confined": self._confined, "threads": _interposition.state()[3]}
+    def _write_report(self, report: Mapping[str, Any]) -> None:
+        state = {"confined": self._confined, "threads": _interposition.state()[3]}
         with open(self._report, "w", encoding="ascii") as file:
-            json.dump({**report, **known}, file)
+            json.dump({**report, **state}, file)
 
     # --- files -------------------------------------------------------------------------------
 
-    def _open(self, original: Original, _: Any, given: Given, named: Named) -> int:
-        asked = open_question(given, named)
-        _call_fspath(asked[0])
-        opened, flags = _interposition.play(OPEN, asked), asked[1]
-        path = self._place("posix.open", asked, opened, flags)
+    def _open(self, original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> int:
+        request = open_request(arguments, keywords)
+        _call_fspath(request[0])
+        opened, flags = _interposition.play(OPEN, request), request[1]
+        path = self._place("posix.open", request, opened, flags)
         if opened[0] == FOLDER:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         elif opened[0] == NAMELESS:
             flags |= os.O_RDWR
         else:
             flags &= ~getattr(os, "O_NOFOLLOW", 0)
-        mode = given[2] if len(given) > 2 else named.get("mode", 0o777)
+        mode = arguments[2] if len(arguments) > 2 else keywords.get("mode", 0o777)
         descriptor: int = original(path, flags, (mode | _MODE) if type(mode) is int else _MODE)
         _interposition.foreign(descriptor, opened[0] == OTHER)
         return descriptor
 
-    def _file(self, file: Any, given: Given, named: Named | None) -> None:
-        asked = file_question(given, named)
-        _call_fspath(asked[0])
-        opened = _interposition.play(FILE, asked)
-        path = self._place("FileIO()", asked, opened, flags_of(asked[1]))
-        rest = dict(named or {})
+    def _file(self, file: Any, arguments: Arguments, keywords: Keywords | None) -> None:
+        request = file_request(arguments, keywords)
+        _call_fspath(request[0])
+        opened = _interposition.play(FILE, request)
+        path = self._place("FileIO()", request, opened, flags_of(request[1]))
+        rest = dict(keywords or {})
         rest.pop("file", None)
         assert self._file_init is not None
-        self._file_init(file, path, *given[1:], **rest)
-        file.name = asked[0]
+        self._file_init(file, path, *arguments[1:], **rest)
+        file.name = request[0]
         _interposition.foreign(sys.modules["_io"].FileIO.fileno(file), opened[0] == OTHER)
 
-    def _place(self, kind: str, asked: Given, opened: Given, flags: int) -> str:
+    def _place(self, kind: str, request: Arguments, opened: Arguments, flags: int) -> str:
         if not opened:
-            self._diverged(kind, asked, kind)
+            self._diverged(kind, request, kind)
         try:
             return self._sandbox.place(opened, flags)
         except Missing as problem:
@@ -273,67 +277,69 @@ def _call_fspath(path: Any) -> None:
             os.fspath(path)
 
 
-# --- what is more than its result ----------------------------------------------------------------
+# --- handlers ------------------------------------------------------------------------------------
 
 
-def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
-    if given and given[0] is not None:
-        return original(*given, **named)
+def _seed(original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    if arguments and arguments[0] is not None:
+        return original(*arguments, **keywords)
     return original(_interposition.play(NUMBERS["_random.Random.seed"], ()))
 
 
-def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
+def _input(original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> Any:
     kind = NUMBERS["builtins.input"]
     if _interposition.peek() == kind:
         return _interposition.play(kind, ())
-    return _interposition.outside(original, *given, **named)
+    return _interposition.outside(original, *arguments, **keywords)
 
 
-def _now(_: Original, kind: Any, given: Given, named: Named) -> Any:
-    return _moment("_datetime.datetime.now", kind, given, named)
+def _now(_: Original, kind: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    return _moment("_datetime.datetime.now", kind, arguments, keywords)
 
 
-def _utcnow(_: Original, kind: Any, given: Given, named: Named) -> Any:
-    return _moment("_datetime.datetime.utcnow", kind, given, named)
+def _utcnow(_: Original, kind: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    return _moment("_datetime.datetime.utcnow", kind, arguments, keywords)
 
 
-def _moment(name: str, kind: Any, given: Given, named: Named) -> Any:
+def _moment(name: str, kind: Any, arguments: Arguments, keywords: Keywords) -> Any:
     *fields, fold = _interposition.play(NUMBERS[name], ())
-    zone = given[0] if given else named.get("tz")
+    zone = arguments[0] if arguments else keywords.get("tz")
     return kind(*fields, tzinfo=zone, fold=fold)
 
 
-def _select(_: Original, __: Any, given: Given, ___: Named) -> Any:
+def _select(_: Original, __: Any, arguments: Arguments, ___: Keywords) -> Any:
     places = _interposition.play(NUMBERS["select.select"], ())
-    found = zip(given, places, strict=False)
-    return tuple([asked[place] for place in each] for asked, each in found)
+    return tuple(
+        [objects[index] for index in ready]
+        for objects, ready in zip(arguments, places, strict=False)
+    )
 
 
-def _chdir(original: Original, _: Any, given: Given, named: Named) -> Any:
-    result = _interposition.play(NUMBERS["posix.chdir"], given)
-    # It may be gone. It matters to imports only: no path of the program is looked up any more.
+def _chdir(original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    result = _interposition.play(NUMBERS["posix.chdir"], arguments)
+    # The folder may be gone. It matters only to imports: paths of the program are not resolved.
     with contextlib.suppress(OSError):
-        original(*given, **named)
+        original(*arguments, **keywords)
     return result
 
 
-def _pidfd_open(_: Original, __: Any, given: Given, ___: Named) -> Any:
-    """A descriptor that nothing ever comes from: that it is ready is in the journal too."""
-    number: int = _interposition.play(NUMBERS["posix.pidfd_open"], given)
+def _pidfd_open(_: Original, __: Any, arguments: Arguments, ___: Keywords) -> Any:
+    """A descriptor that is never ready: the journal has that as well."""
+    number: int = _interposition.play(NUMBERS["posix.pidfd_open"], arguments)
     return _moved(os.eventfd(0), number)
 
 
 def _moved(descriptor: int, number: int) -> int:
-    """The same under the number that it had."""
+    """Give a descriptor the number that it had in the first run."""
     if descriptor != number:
         os.dup2(descriptor, number, inheritable=False)
         os.close(descriptor)
     return number
 
 
-def _accept(_: Original, __: Any, given: Given, ___: Named) -> Any:
-    """Another socket, which leads nowhere, under the number that it had."""
-    number, address = _interposition.play(NUMBERS["_socket.socket._accept"], given)
+def _accept(_: Original, __: Any, arguments: Arguments, ___: Keywords) -> Any:
+    """A socket that leads nowhere, with the number that it had in the first run."""
+    number, address = _interposition.play(NUMBERS["_socket.socket._accept"], arguments)
     from _socket import socket
 
     return _moved(socket().detach(), number), address
@@ -359,30 +365,30 @@ class DirEntry:
 
     def is_dir(self, **_: Any) -> Any:
         """Whether it is a folder."""
-        return _asked("is_dir")
+        return _answer("is_dir")
 
     def is_file(self, **_: Any) -> Any:
         """Whether it is a file."""
-        return _asked("is_file")
+        return _answer("is_file")
 
     def is_symlink(self) -> Any:
         """Whether it is a link."""
-        return _asked("is_symlink")
+        return _answer("is_symlink")
 
     def is_junction(self) -> Any:
         """Whether it is a junction."""
-        return _asked("is_junction")
+        return _answer("is_junction")
 
     def stat(self, **_: Any) -> Any:
         """Its status."""
-        return _asked("stat")
+        return _answer("stat")
 
     def inode(self) -> Any:
         """Its inode number."""
-        return _asked("inode")
+        return _answer("inode")
 
 
-def _asked(name: str) -> Any:
+def _answer(name: str) -> Any:
     return _interposition.play(NUMBERS[f"posix.DirEntry.{name}"], ())
 
 
@@ -393,10 +399,10 @@ class ScandirIterator:
         return self
 
     def __next__(self) -> DirEntry:
-        found = _interposition.play(NEXT, ())
-        if found is None:
+        entry = _interposition.play(NEXT, ())
+        if entry is None:
             raise StopIteration
-        return DirEntry(*found)
+        return DirEntry(*entry)
 
     def __enter__(self) -> ScandirIterator:
         return self
@@ -405,11 +411,11 @@ class ScandirIterator:
         self.close()
 
     def close(self) -> None:
-        """Walk no further."""
+        """Nothing to close."""
 
 
-def _scandir(_: Original, __: Any, given: Given, named: Named) -> Any:
-    asked = (given[0] if given else named.get("path"),)
-    _call_fspath(asked[0])
-    _interposition.play(SCANDIR, asked)
+def _scandir(_: Original, __: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    request = (arguments[0] if arguments else keywords.get("path"),)
+    _call_fspath(request[0])
+    _interposition.play(SCANDIR, request)
     return ScandirIterator()

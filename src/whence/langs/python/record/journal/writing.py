@@ -1,12 +1,11 @@
 """In a first run: writes to the journal what the program learns from the outside world.
 
-Most functions are handled in C. Here are those whose result is not all there is to note: the
-content of a file that is opened, the seed of a random number generator, which objects are ready.
+Most functions are handled in C. Here are those of which more than the result is noted: the content
+of a file that is opened, the seed of a random number generator, which objects are ready.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random  # in both runs, before the program may: it seeds itself when it is first imported
@@ -25,29 +24,29 @@ from whence.langs.python.record.journal.journalled_functions import (
     OPEN,
     RANDOM_AT_START,
     SCANDIR,
-    Entrances,
     Handler,
+    InterposedFunctions,
 )
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
+from whence.langs.python.record.recording import to_high_number
 
 WRITING = 1
 VERSION = 1
 _SEED_BYTES = 2496
-"""As many as the interpreter itself takes to seed a generator by chance."""
-_HIGHEST_DESCRIPTOR = 1023
+"""As many random bytes as the interpreter itself uses to seed a generator."""
 
-Given = tuple[Any, ...]
-Named = dict[str, Any]
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
 Original = Callable[..., Any]
 
 
 def conditions() -> dict[str, Any]:
-    """What must be equal for a journal to be played."""
+    """What must be the same in both runs for a journal to be played."""
     return {"whence journal": VERSION, "python": sys.version, "kinds": list(KINDS)}
 
 
 def _heading(run: str) -> bytes:
-    """The first line of a journal: also which recording it belongs to."""
+    """The first line of a journal, with the recording that it belongs to."""
     return json.dumps({**conditions(), "run": run, "pid": os.getpid()}).encode() + b"\n"
 
 
@@ -64,7 +63,7 @@ class JournalWriter:
         self._collector = Collector()
         self._descriptor = _opened(path)
         _interposition.open_file(self._descriptor, _heading(run))
-        self._entrances = Entrances(self._handlers())
+        self._functions = InterposedFunctions(self._handlers())
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
@@ -76,12 +75,14 @@ class JournalWriter:
         }
 
     def start(self) -> None:
-        """Note all from here on."""
-        self._entrances.exchange_all()
+        """Note from here on."""
+        self._functions.exchange_all()
         _interposition.exchange_files(_file_type(), self._file)
-        with os.scandir(os.sep) as found:
-            _interposition.watch_scandir(found, NEXT)
-        start_random(lambda number: _interposition.write(RANDOM_AT_START, (), number), _by_chance)
+        with os.scandir(os.sep) as entries:
+            _interposition.watch_scandir(entries, NEXT)
+        start_random(
+            lambda number: _interposition.write(RANDOM_AT_START, (), number), _random_number
+        )
         nothing = lambda *_: None  # noqa: E731
         self._collector.start()
         _interposition.begin(WRITING, KINDS, nothing, nothing, own_files(), os.getpid())
@@ -91,49 +92,49 @@ class JournalWriter:
         _interposition.stop()
         os.close(self._descriptor)
 
-    def _open(self, descriptor: Any, error: Any, given: Given, named: Named) -> None:
-        asked = open_question(given, named)
+    def _open(self, descriptor: Any, error: Any, arguments: Arguments, keywords: Keywords) -> None:
+        request = open_request(arguments, keywords)
         if error is not None:
-            _interposition.write_error(OPEN, asked, error)
+            _interposition.write_error(OPEN, request, error)
         else:
-            self._note(OPEN, asked, descriptor, asked[1], asked[0])
+            self._note(OPEN, request, descriptor, request[1], request[0])
 
-    def _file(self, file: Any, error: Any, given: Given, named: Named | None) -> None:
-        asked = file_question(given, named)
+    def _file(self, file: Any, error: Any, arguments: Arguments, keywords: Keywords | None) -> None:
+        request = file_request(arguments, keywords)
         if error is not None:
-            _interposition.write_error(FILE, asked, error)
+            _interposition.write_error(FILE, request, error)
         else:
             descriptor = _file_type().fileno(file)
-            self._note(FILE, asked, descriptor, flags_of(asked[1]), asked[0])
+            self._note(FILE, request, descriptor, flags_of(request[1]), request[0])
 
-    def _note(self, kind: int, asked: Given, descriptor: int, flags: int, name: Any) -> None:
+    def _note(self, kind: int, request: Arguments, descriptor: int, flags: int, name: Any) -> None:
         try:
             opened = self._files.opened(descriptor, flags, os.fsdecode(name))
         except (OSError, TypeError, ValueError, MemoryError):
-            opened = ()  # such as a full disk: it cannot be played
+            opened = ()  # such as a full disk: it cannot be replayed
         _interposition.foreign(descriptor, opened == (OTHER,))
-        _interposition.write(kind, asked, opened)
+        _interposition.write(kind, request, opened)
 
 
-# --- the same questions in both runs -------------------------------------------------------------
+# --- shared with playing.py ----------------------------------------------------------------------
 
 
-def open_question(given: Given, named: Named) -> Given:
-    """What `os.open` was asked for: path and flags."""
-    path = given[0] if given else named.get("path")
-    flags = given[1] if len(given) > 1 else named.get("flags", 0)
+def open_request(arguments: Arguments, keywords: Keywords) -> Arguments:
+    """The request of an `os.open`: path and flags."""
+    path = arguments[0] if arguments else keywords.get("path")
+    flags = arguments[1] if len(arguments) > 1 else keywords.get("flags", 0)
     return path, flags if type(flags) is int else 0
 
 
-def file_question(given: Given, named: Named | None) -> Given:
-    """What `FileIO` was asked for: path and mode."""
-    named = named or {}
-    mode = given[1] if len(given) > 1 else named.get("mode", "r")
-    return given[0] if given else named.get("file"), mode
+def file_request(arguments: Arguments, keywords: Keywords | None) -> Arguments:
+    """The request of a `FileIO`: path and mode."""
+    keywords = keywords or {}
+    mode = arguments[1] if len(arguments) > 1 else keywords.get("mode", "r")
+    return arguments[0] if arguments else keywords.get("file"), mode
 
 
 def flags_of(mode: Any) -> int:
-    """The flags that FileIO opens a file with, as far as they matter here."""
+    """The flags that `FileIO` opens a file with, those that matter here."""
     letters = mode if type(mode) is str else "r"
     if "x" in letters:
         return os.O_CREAT | os.O_EXCL
@@ -145,7 +146,7 @@ def flags_of(mode: Any) -> int:
 
 
 def start_random(note: Callable[[int], None], number: Callable[[], int]) -> None:
-    """Seed the generator that `random` made before the journal began."""
+    """Seed the generator that `random` created before the journal began."""
     seed = number()
     note(seed)
     random._inst.seed(seed)
@@ -155,27 +156,27 @@ def _file_type() -> Any:
     return sys.modules["_io"].FileIO
 
 
-def _by_chance() -> int:
+def _random_number() -> int:
     return int.from_bytes(os.urandom(_SEED_BYTES), "little")
 
 
-# --- what is more than its result ----------------------------------------------------------------
+# --- handlers ------------------------------------------------------------------------------------
 
 
-def _seed(original: Original, _: Any, given: Given, named: Named) -> Any:
-    if given and given[0] is not None:
-        return original(*given, **named)
-    number = _by_chance()
+def _seed(original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> Any:
+    if arguments and arguments[0] is not None:
+        return original(*arguments, **keywords)
+    number = _random_number()
     _interposition.write(NUMBERS["_random.Random.seed"], (), number)
     return original(number)
 
 
-def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
+def _input(original: Original, _: Any, arguments: Arguments, keywords: Keywords) -> Any:
     if not (os.isatty(0) and os.isatty(1)):
-        return _interposition.outside(original, *given, **named)  # it reads from sys.stdin
+        return _interposition.outside(original, *arguments, **keywords)  # it reads from sys.stdin
     kind = NUMBERS["builtins.input"]
     try:
-        text = original(*given, **named)
+        text = original(*arguments, **keywords)
     except BaseException as error:
         _interposition.write_error(kind, (), error)
         raise
@@ -183,28 +184,23 @@ def _input(original: Original, _: Any, given: Given, named: Named) -> Any:
     return text
 
 
-def _scandir(_: Any, error: Any, given: Given, named: Named) -> None:
-    asked = (given[0] if given else named.get("path"),)
+def _scandir(_: Any, error: Any, arguments: Arguments, keywords: Keywords) -> None:
+    request = (arguments[0] if arguments else keywords.get("path"),)
     if error is not None:
-        _interposition.write_error(SCANDIR, asked, error)
+        _interposition.write_error(SCANDIR, request, error)
     else:
-        _interposition.write(SCANDIR, asked, True)
+        _interposition.write(SCANDIR, request, True)
 
 
 def _opened(path: str) -> int:
-    """A descriptor of an empty file under a high number: the low ones go to the program."""
-    import resource
-
+    """A descriptor of an empty file with a high number: the low ones are for the program."""
     try:
         low = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         raise WhenceError(
             f"{path}: the journal cannot be written there ({problem.strerror})"
         ) from None
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
-        most = _HIGHEST_DESCRIPTOR
     try:
-        return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - 16, 3))
+        return to_high_number(low, below_limit=16)
     finally:
         os.close(low)

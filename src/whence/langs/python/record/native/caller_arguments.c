@@ -1,14 +1,14 @@
-/* The arguments of a call, handed over by its caller: Python 3.11, under frame_evaluation.c.
+/* Releases the caller's references to the arguments of a call. For 3.11, with frame_evaluation.c.
  *
- * Left to itself the interpreter moves the arguments of a call of Python code from the caller's stack
- * to the new frame, which so is the only one to hold them: an object dies when its parameter is bound
- * anew. Where frames are evaluated by others it copies them, and the caller holds them until the call
- * is over. So that objects live as long as without us, the caller's references are given up once the
- * frame has its own: None takes their place, until the interpreter clears the stack.
+ * By default the interpreter moves the arguments of a call of Python code from the caller's stack
+ * to the new frame. The frame alone holds them, so an object dies when its parameter is rebound.
+ * With a frame evaluation function the interpreter copies them, and the caller holds them until the
+ * call has ended. So that objects live as long as without whence, the caller's references are
+ * replaced by None once the frame has its own; later the interpreter clears the stack.
  *
- * Where they stand depends on how much else is on the caller's stack, which is not in memory while it
- * runs, but follows from its code: the depth of the stack is the same whenever an instruction is
- * reached. It is believed only if the function and its arguments are found there. */
+ * The position of the arguments depends on the depth of the caller's stack. That is not in memory
+ * while it runs, but follows from its code: it is the same each time an instruction is reached. The
+ * result is used only if the function and its arguments are found there. */
 #include "recorder.h"
 
 #if !HAS_MONITORING
@@ -16,7 +16,7 @@
 enum { UNKNOWN = -1, MAX_UNITS = 1 << 16 };
 
 typedef struct {
-    const uint8_t *bytes; /* an instruction and its argument, each unit */
+    const uint8_t *bytes; /* units of an instruction and its argument */
     CallSite *sites;
     Py_ssize_t count;
     bool changed;
@@ -30,7 +30,7 @@ static void reach(Depths *depths, Py_ssize_t at, int depth)
     }
 }
 
-/* Where an instruction may jump to, or -1. */
+/* The target of a jump, or -1 if it is no jump. */
 static Py_ssize_t jump_target(int operation, Py_ssize_t next, int argument)
 {
     switch (operation) {
@@ -63,7 +63,7 @@ static bool goes_on(int operation)
            operation != RAISE_VARARGS && operation != RERAISE;
 }
 
-/* One pass over the code from what is reached already. */
+/* One pass over the code that propagates the known depths. */
 static void follow(Depths *depths)
 {
     int extended = 0;
@@ -90,7 +90,7 @@ static void follow(Depths *depths)
     }
 }
 
-/* Numbers of the exception table: six bits a byte, the highest first. */
+/* Reads a number of the exception table: six bits per byte, the highest first. */
 static int table_number(const uint8_t **at, const uint8_t *end)
 {
     int number = 0;
@@ -113,13 +113,13 @@ static void reach_handlers(Depths *depths, const PyCodeObject *code)
         table_number(&at, end);
         int target = table_number(&at, end);
         int depth_and_place = table_number(&at, end);
-        /* What was on the stack, the place (if it is kept), and the exception. */
+        /* The stack of the handler: what it keeps, the instruction (if stored), the exception. */
         reach(depths, target, (depth_and_place >> 1) + (depth_and_place & 1) + 1);
     }
 }
 
-/* How many of the arguments of the CALL at `at` are given by name, or UNKNOWN. Before it stand
- * KW_NAMES, if there are any, and PRECALL with its cache. */
+/* The number of keyword arguments of the CALL at `at`, or UNKNOWN. It is preceded by PRECALL with
+ * its cache, and by KW_NAMES if there are any. */
 static int count_named(const Depths *depths, const PyCodeObject *code, Py_ssize_t at)
 {
     if (at < 3 || depths->bytes[2 * at - 6] != KW_NAMES) {
@@ -134,7 +134,7 @@ static int count_named(const Depths *depths, const PyCodeObject *code, Py_ssize_
     return PyTuple_CheckExact(names) ? (int)PyTuple_GET_SIZE(names) : UNKNOWN;
 }
 
-/* Leaves known what is at a CALL, and nothing else. */
+/* Keeps only the depths at a CALL. */
 static void keep_calls(Depths *depths, const PyCodeObject *code)
 {
     for (Py_ssize_t i = 0; i < depths->count; i++) {
@@ -147,8 +147,8 @@ static void keep_calls(Depths *depths, const PyCodeObject *code)
     }
 }
 
-/* How deep the stack is below the arguments of each CALL of a code object (they count as taken by the
- * PRECALL before it); NULL if that cannot be told. */
+/* The depth of the stack below the arguments of each CALL of a code object (the PRECALL before it
+ * counts as taking them); NULL if it cannot be found out. */
 static CallSite *call_sites(PyCodeObject *code)
 {
     PyObject *bytes = PyCode_GetCode(code);
@@ -177,7 +177,8 @@ static CallSite *call_sites(PyCodeObject *code)
 
 /* The caller's references to what a frame that begins now was called with, if an instruction of the
  * caller called it directly; else NULL. */
-static PyObject **arguments_of(const Frame *frame, Frame *caller, CodeEntry *code, Py_ssize_t *count)
+static PyObject **arguments_of(const Frame *frame, Frame *caller, CodeEntry *code,
+                               Py_ssize_t *count)
 {
     if (unlikely(!code->sites_asked)) {
         code->sites_asked = true;

@@ -1,28 +1,30 @@
-/* Sleeping copies of a re-run, from which later ones start instead of from the beginning.
+/* Checkpoints: sleeping copies of a re-run, from which later re-runs start.
  *
- * A copy is made by fork where a call begins, when the program has run for a while since the last
- * one. What a copy does then is in Python (debuggee/checkpoint_forks.py).
+ * A copy is made by fork when a call begins, if the program has run for a while since the last
+ * one. debuggee/checkpoint_forks.py has what a copy does then.
  *
- * The interpreter is not told of these forks: what it, or the program, does after one (`random`
- * seeds itself anew) is not what the program did. That is sound while there is one thread only.
+ * The interpreter's fork handlers are not called: the program did not fork, and they change its
+ * state (`random` seeds itself). That is sound as long as there is only one thread.
  *
- * Invariant: the process that goes on sees nothing of it, no child and no signal. */
+ * Invariant: the process that goes on cannot observe the copy: it has no child and gets no signal.
+ */
 #include "recorder.h"
 
 #include <errno.h>
 #include <time.h>
 
-#define CHECK_INTERVAL ((uint64_t)2 * 1000 * 1000) /* nanoseconds, about */
+#define CHECK_INTERVAL ((uint64_t)2 * 1000 * 1000) /* approximate, in nanoseconds */
 enum {
-    MAX_CALLS_BETWEEN = 1 << 16,   /* between two looks at the clock */
-    TARGET_SPACING_DIVISOR = 8,               /* right before the wanted call a copy is made after such a part of */
-                            /* the usual time: the next question may well be about this call */
+    MAX_CALLS_BETWEEN = 1 << 16, /* between two readings of the clock */
+    /* Right before the target call, a copy is made after this fraction of the usual time: the next
+     * question is probably about that call. */
+    TARGET_SPACING_DIVISOR = 8,
 };
 
 static struct {
-    PyObject *due; /* makes a copy, and gives the seconds until the next; less than 0: never */
-    uint64_t spacing, last, last_check; /* nanoseconds of this process */
-    uint64_t calls;                 /* between two looks */
+    PyObject *due; /* makes a copy; returns the seconds until the next one, negative for never */
+    uint64_t spacing, last, last_check; /* nanoseconds of CPU time */
+    uint64_t calls;                     /* between two readings of the clock */
 } checkpoints;
 
 static uint64_t time_used(void)
@@ -32,7 +34,7 @@ static uint64_t time_used(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Not beyond the call that is wanted: from there on the program may go another way. */
+/* Never beyond the target call: from there on the program may diverge. */
 static void schedule_check(void)
 {
     uint64_t before = calls_before(), at = before + checkpoints.calls;
@@ -70,7 +72,7 @@ static void make_checkpoint(Thread *thread)
     restart_spacing(seconds);
 }
 
-/* As often as it takes to be in time, and no oftener. */
+/* Adapts the number of calls between two readings of the clock to CHECK_INTERVAL. */
 void check_checkpoint(Thread *thread)
 {
     uint64_t now = time_used(), since = now - checkpoints.last_check;
@@ -82,7 +84,8 @@ void check_checkpoint(Thread *thread)
         checkpoints.calls /= 2;
     }
     uint64_t wanted = calls_before_window();
-    uint64_t spacing = checkpoints.spacing / (calls_before() == wanted ? TARGET_SPACING_DIVISOR : 1);
+    uint64_t spacing =
+        checkpoints.spacing / (calls_before() == wanted ? TARGET_SPACING_DIVISOR : 1);
     if (calls_before() <= wanted && now - checkpoints.last >= spacing) {
         make_checkpoint(thread);
     }
@@ -104,8 +107,8 @@ void check_checkpoint(Thread *thread)
 
 static sigset_t program_mask;
 
-/* In a process that is to sleep: it hears no signal, so that no handler of the program runs. Who is
- * left behind by a process that it has started becomes its child, and is waited for. */
+/* In a process that will sleep: blocks all signals, so that no handler of the program runs. It
+ * adopts orphaned descendants, and waits for them. */
 void checkpoint_settle(void)
 {
     sigset_t all;
@@ -114,7 +117,7 @@ void checkpoint_settle(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* A copy of this process, which is not its child: 0 in the copy, 1 here, -1 if there is none. */
+/* Makes a copy of this process that is not its child: 0 in the copy, 1 here, -1 on failure. */
 int checkpoint_fork(void)
 {
     int saved_errno = errno, status = 0;
@@ -134,7 +137,7 @@ int checkpoint_fork(void)
         return 0;
     }
     if (between > 0 && waitpid(between, &status, 0) < 0) {
-        status = errno != ECHILD; /* where nobody has to be waited for, it has ended all the same */
+        status = errno != ECHILD; /* no child to wait for: it has ended */
     }
     if (!was_pending) {
         sigtimedwait(&child, NULL, &(struct timespec){0, 0});
@@ -144,7 +147,7 @@ int checkpoint_fork(void)
     return between > 0 && status == 0 ? 1 : -1;
 }
 
-/* A child that goes on where this process sleeps, and ends with it. */
+/* Forks a child that goes on while this process sleeps, and ends with it. */
 int checkpoint_wake(void)
 {
     pid_t sleeper = getpid(), worker = fork();
@@ -158,7 +161,7 @@ int checkpoint_wake(void)
     return worker;
 }
 
-/* Until there is something to read. */
+/* Waits until there is something to read. */
 void checkpoint_sleep(int descriptor)
 {
     enum { REAPS_EVERY = 2 * 1000 }; /* milliseconds */
@@ -192,8 +195,8 @@ bool checkpoint_send(int control, const void *message, size_t length, int descri
 
 #else
 
-/* Elsewhere a process can neither adopt what others leave behind nor be made to end with its parent.
- * So there are no copies, and every re-run starts at the beginning. */
+/* Other systems do not let a process adopt orphans or end with its parent. So there are no copies,
+ * and every re-run starts at the beginning. */
 int checkpoint_fork(void) { return -1; }
 
 int checkpoint_wake(void) { return -1; }

@@ -1,8 +1,8 @@
-/* The table of code: which code is the user's, and where its inputs are.
+/* The table of code objects: which are user code, and where their inputs are.
  *
- * What belongs to the user is decided by the CodeReader, in Python, once for each code object.
- * Entries are kept by address, with a reference to the code object so that the address stays its
- * own: the only objects of the program that a recording keeps alive. */
+ * The CodeReader, in Python, decides once for each code object whether it is user code. Entries are
+ * found by address, and hold a reference to the code object so that its address is not reused: code
+ * objects are the only objects of the program that a recording keeps alive. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ CodeCache code_cache[CODE_CACHE];
 Map code_map;
 static uint32_t next_code;
 
-/* ---- a CodeDescription, read ---- */
+/* ---- reading a CodeDescription ---- */
 
 static uint64_t number_field(PyObject *description, const char *name)
 {
@@ -58,7 +58,7 @@ static void mark_rebound(CodeEntry *entry, int slot)
     }
 }
 
-/* Which inputs the code assigns to: if it does, its slot may hold another object at the end. */
+/* Marks the inputs that the code assigns to: their slots may hold another object at the end. */
 static void find_rebound(CodeEntry *entry)
 {
     PyObject *bytes = PyCode_GetCode(entry->code);
@@ -116,7 +116,7 @@ static void number_names(PyObject *names)
     }
 }
 
-/* Names are numbered before the record that uses them is begun, so that their records precede. */
+/* Names are numbered before the record that uses them begins, so that their records precede it. */
 static bool write_code(CodeEntry *entry, PyObject *description)
 {
     PyObject *parameters = names_field(description, "parameters");
@@ -232,7 +232,7 @@ CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread
             namespace != NULL && PyDict_Check(namespace)
                 ? PyObject_CallFunctionObjArgs(recorder.describe, code, namespace, NULL)
                 : NULL;
-        entry = map_get(&code_map, code); /* another thread may have been here meanwhile */
+        entry = map_get(&code_map, code); /* another thread may have added it meanwhile */
         if (entry == NULL) {
             entry = code_add(code, description);
         }

@@ -1,7 +1,7 @@
-/* The tables of names and variables, whose records precede their first use.
+/* The tables of names and variables. The record of an entry precedes its first use.
  *
- * Both are known by content, so that no string of the program is kept alive but interned ones in a
- * small cache. */
+ * Entries are found by content, so that no string of the program is kept alive, except interned
+ * ones in a small cache. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -149,7 +149,7 @@ static __attribute__((noinline)) uint32_t name_number_new(PyObject *text)
     return number;
 }
 
-/* The number of a name given as a str of any kind; what is no str has the empty name. */
+/* The number of a name, a str or an instance of a subclass; for other objects, the empty name. */
 uint32_t name_number(PyObject *text)
 {
     size_t place = name_cache_slot(text);

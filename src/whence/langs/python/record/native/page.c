@@ -1,7 +1,7 @@
 /* Bytes, pages and the file.
  *
- * Records are gathered in `recorder.page` and written a page at a time, with one write. Records
- * of tables that a record needs are gathered apart while it is prepared, and go before it.
+ * Records are collected in `recorder.page` and written a page at a time, with one write. New table
+ * entries that a record refers to are collected separately and placed before it.
  *
  * Invariant: between record_end and the next record_begin the page holds whole records only. */
 #include "recorder.h"
@@ -16,7 +16,7 @@ Recorder recorder;
 enum {
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
-    DEDUP_BITS = 12, /* the table of root values stays in the processor's cache */
+    DEDUP_BITS = 12, /* so that the table of root values fits in the processor's cache */
 };
 
 static Buffer stored; /* the page as it goes to the file */
@@ -24,18 +24,18 @@ uint32_t since_clock;
 static time_t last_flush;
 static dev_t device; /* of the trace file */
 static ino_t inode;
-static uint64_t header_size; /* what stands in it before our pages */
+static uint64_t header_size; /* the bytes before the first page */
 
 typedef struct {
     Hash hash;
     uint64_t number;
 } DedupEntry;
 
-static uint32_t *numbers; /* of threads in the file, 0: none yet */
+static uint32_t *numbers; /* the number of each thread in the file; 0: none yet */
 static size_t number_capacity;
 static uint32_t last_number;
 
-static DedupEntry *known; /* root values by content: the newest of each place */
+static DedupEntry *known; /* root values by hash; each slot holds the newest */
 
 bool buffer_grow(Buffer *buffer, size_t more)
 {
@@ -57,7 +57,7 @@ bool buffer_grow(Buffer *buffer, size_t more)
     return true;
 }
 
-/* A page never holds more than may still be written, so that max_bytes holds for small ones too. */
+/* Limits a page to what may still be written, so that small values of max_bytes are kept to. */
 static void set_page_limit(void)
 {
     uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
@@ -67,7 +67,7 @@ static void set_page_limit(void)
     }
 }
 
-/* Something is wrong with the file or memory: the program goes on, the recording does not. */
+/* Stops the recording after an error of the file or memory; the program goes on. */
 void recorder_fail(int error)
 {
     if (recorder.problem == 0) {
@@ -120,7 +120,7 @@ bool page_reset(const TailFile *tail)
            buffer_room(&recorder.tables, 4096);
 }
 
-/* In a copy of the process: the file is another one, with all that was written so far. */
+/* In a fork that has its own copy of the trace file: write there from here on. */
 bool page_move(const TailFile *tail)
 {
     struct stat file;
@@ -142,7 +142,7 @@ static void put_fixed(uint8_t *to, uint64_t number)
     }
 }
 
-/* The program may close our descriptor, and open a file of its own under the number. */
+/* The program may close our descriptor and open another file with the same number. */
 static bool is_our_file(void)
 {
     struct stat now;
@@ -213,8 +213,8 @@ void page_flush(void)
     errno = saved_errno;
 }
 
-/* The number of a thread in the file: in the order of their first records, which is not that in
- * which they were met, and some never write one. 0 if there is no memory. */
+/* The number of a thread in the file, in the order of the threads' first records. This is not the
+ * order of their creation, and some threads write no record. 0 if there is no memory. */
 static uint32_t written_number(uint32_t thread)
 {
     if (thread >= number_capacity) {
@@ -276,8 +276,8 @@ static inline uint64_t last_word(const uint8_t *bytes, size_t count)
     return word;
 }
 
-/* Two 64-bit hashes in one pass, both of all bytes: words go to two lanes in turn, each step of
- * which can be undone, and in the end each hash is made of both. */
+/* Two 64-bit hashes of all bytes in one pass. Words go alternately to two lanes, whose steps are
+ * reversible; at the end both lanes are mixed into each hash. */
 Hash hash_bytes(const uint8_t *bytes, size_t count)
 {
     uint64_t a = 0x9E3779B97F4A7C15u ^ count, b = 0xC2B2AE3D27D4EB4Fu + count;
@@ -310,8 +310,8 @@ static DedupEntry *dedup_slot(const Hash *hash)
     return &known[hash->a & ((1u << DEDUP_BITS) - 1)];
 }
 
-/* A root value stands at the end of the page in full: replaces it by a reference to an equal one
- * before it, if there is one. */
+/* Replaces the root value at the end of the page by a reference, if an equal one was written
+ * before. */
 void finish_long_root(Buffer *page, size_t start, const Hash *hash)
 {
     size_t count = page->length - start;
@@ -326,7 +326,7 @@ void finish_long_root(Buffer *page, size_t start, const Hash *hash)
     *place = (DedupEntry){own, recorder.next_value++};
 }
 
-/* The roots from this number on were taken back. */
+/* Forgets the roots from this number on, whose records were withdrawn. */
 void undo_roots(uint64_t first)
 {
     if (recorder.next_value != first) {

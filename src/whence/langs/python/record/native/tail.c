@@ -1,16 +1,14 @@
-/* The page that is being filled, where a killed process leaves it: in a file of its own beside the
- * trace, mapped into memory and shared with nobody but the kernel (docs/trace-format.md, *The
- * tail*).
+/* The tail: the page that is being filled is a file beside the trace, mapped into memory
+ * (docs/trace-format.md, *The tail*). A killed process leaves it behind.
  *
- * So whatever was recorded is kept however the process ends, also if it slept for an hour before,
- * and no thread, timer or signal of ours is needed for that, which the program would notice. The
- * file is removed when the recording ends.
+ * So all that was recorded survives however the process ends, without a thread, timer or signal of
+ * ours, which the program could notice. The file is removed when the recording ends.
  *
- * A write to a mapped file for which the disk has no room kills the process. So the room is taken
- * beforehand, and only on file systems that overwrite a block where it stands. Everywhere else, and
- * for a page that outgrows the file until it is written, there is no tail.
+ * If the disk is full, a write to a mapped file kills the process. So the room is allocated in
+ * advance, and only on file systems that overwrite blocks in place. On others, and for a page that
+ * outgrows the file, there is no tail.
  *
- * Invariant: `committed` bytes are whole records, and belong at the place `at` in the trace. */
+ * Invariant: `committed` bytes are whole records, and belong at the offset `at` of the trace. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -33,12 +31,12 @@ typedef struct {
 
 enum { TAIL_SIZE = sizeof(Tail) + ROOM_OF_PAGE };
 
-static Tail *tail;           /* NULL: there is none */
-static char tail_path[4096]; /* empty: it is another process's */
-static uint64_t nowhere;     /* what is committed where there is no tail */
+static Tail *tail;           /* NULL if there is none */
+static char tail_path[4096]; /* empty if the file belongs to another process */
+static uint64_t nowhere;     /* stands for `committed` if there is no tail */
 
 #ifdef __linux__
-/* Takes the room for the tail in a file, if its file system overwrites in place. */
+/* Allocates the room for the tail, if the file system overwrites blocks in place. */
 static bool reserve(int file)
 {
     struct statfs about;
@@ -46,7 +44,7 @@ static bool reserve(int file)
         return false;
     }
     switch ((uint32_t)about.f_type) {
-    case 0xEF53:     /* ext4 and its elders */
+    case 0xEF53:     /* ext2 to ext4 */
     case 0x58465342: /* XFS */
     case 0x01021994: /* tmpfs */
     case 0x794C7630: /* overlayfs, on one of these */
@@ -56,7 +54,7 @@ static bool reserve(int file)
     }
 }
 #else
-/* APFS and others copy a block when it is written: room cannot be taken beforehand. */
+/* APFS and others copy a block when it is written, so room cannot be allocated in advance. */
 static bool reserve(int Py_UNUSED(file)) { return false; }
 #endif
 
@@ -71,7 +69,7 @@ bool tail_holds_page(void) { return tail != NULL && recorder.page.bytes == tail-
 
 void tail_abandon(void) { recorder.committed = &nowhere; }
 
-/* Has the page in this file, which is closed, or removed if that cannot be. */
+/* Maps the page to this file and closes the file; removes it if that fails. */
 void tail_open(const TailFile *file, uint64_t at)
 {
     int saved_errno = errno;
@@ -99,8 +97,8 @@ void tail_open(const TailFile *file, uint64_t at)
     errno = saved_errno;
 }
 
-/* The page was written, and the next one belongs at this place. Between the two stores the tail is
- * empty, and before them it belongs at a place where there is a page now: it is never read twice. */
+/* The page was written, and the next one belongs at this offset. Between the two stores the tail is
+ * empty, and before them it belongs where a page is now: its records are never read twice. */
 void tail_restart(uint64_t at)
 {
     if (tail == NULL) {
@@ -114,7 +112,7 @@ void tail_restart(uint64_t at)
     __atomic_store_n(&tail->at, at, __ATOMIC_RELEASE);
 }
 
-/* From here on the page is in plain memory, and the file is gone. */
+/* Moves the page to plain memory and removes the file. */
 void tail_close(void)
 {
     int saved_errno = errno;
@@ -139,7 +137,7 @@ void tail_close(void)
     errno = saved_errno;
 }
 
-/* In a forked child: the file is the parent's, and what stands in its place is memory. */
+/* In a forked child: the file is the parent's, so plain memory is mapped in its place. */
 void tail_after_fork(void)
 {
     tail_path[0] = '\0';

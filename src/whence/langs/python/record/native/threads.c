@@ -1,9 +1,9 @@
-/* The state of each thread, who started it, and the frame around whence's own code.
+/* The state of each thread, the call that started it, and what surrounds whence's own code.
  *
  * A new thread's calls belong to the call that started it. The audit event of the start (on 3.11 an
- * interposed function: interposition.c) comes in the starter, right before the interpreter makes the thread's state;
- * the number that this state will have is known then, and is the key under which the starter's call
- * is left. */
+ * interposed function: interposition.c) comes in the starting thread, right before the interpreter
+ * makes the state of the new one. The id that this state will have is known by then, and is the key
+ * under which the starting call is stored. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void free_ended_thread(void *thread)
     thread_free(thread);
 }
 
-/* This thread's state, made anew for each recording. NULL if there is no memory. */
+/* This thread's state, new for each recording. NULL if there is no memory. */
 Thread *thread_new(void)
 {
     Thread *thread = thread_state;
@@ -72,7 +72,7 @@ Thread *thread_new(void)
     return thread;
 }
 
-/* Frames that left without an event are no longer in the chain of frames that run. */
+/* Drops activations of frames that ended without an event: they are not in the chain of frames. */
 void thread_sync(Thread *thread, const Frame *running)
 {
     while (thread->count > 0) {
@@ -116,7 +116,7 @@ static int audit_hook(const char *event, PyObject *Py_UNUSED(arguments), void *P
     return 0;
 }
 
-/* A forked child is not recorded: its numbers and its place in the file would be its parent's. */
+/* A forked child is not recorded: its numbers and file position would be those of its parent. */
 static void forked(void)
 {
     recorder.on = false;
@@ -124,7 +124,7 @@ static void forked(void)
     tail_after_fork();
 }
 
-/* Once for the process: neither an audit hook nor a fork handler can be taken back. */
+/* Once per process: neither an audit hook nor a fork handler can be removed. */
 bool threads_watch(void)
 {
     if (prepared) {
@@ -166,8 +166,8 @@ static int raise_interrupt(void *interrupt)
     return -1;
 }
 
-/* A signal was handled while our own code ran, and an interrupt or an exit came of it: it is raised
- * where the program goes on. Any other exception is our own, and stays here. */
+/* A signal handler may have raised an interrupt or exit while our own code ran: it is raised where
+ * the program continues. Any other exception is our own, and is dropped. */
 void pass_on_interrupt(void)
 {
     if (PyErr_ExceptionMatches(PyExc_Exception)) {

@@ -1,8 +1,8 @@
-/* The table of types: what is known of a class, and how its instances are written.
+/* The table of types: how the instances of a class are written.
  *
- * Types are known by address, and forgotten when they are deallocated: `type`'s deallocator is
- * wrapped while a recording runs, since a reference to a class would keep it alive and a weak one
- * would be seen. */
+ * Types are found by address, and forgotten when they are deallocated: the deallocator of `type` is
+ * wrapped while a recording runs. A reference would keep a class alive, and the program could see a
+ * weak one. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static uint8_t builtin_of(PyTypeObject *type)
     return 0;
 }
 
-/* Whether it is that of `t"..."`, or of what that holds besides texts (3.14). */
+/* Whether it is Template or Interpolation, the types of `t"..."` (3.14). */
 static bool is_template(PyTypeObject *type)
 {
     static const char module[] = "string.templatelib.";
@@ -57,7 +57,7 @@ static bool is_template(PyTypeObject *type)
            strncmp(type->tp_name, module, sizeof module - 1) == 0;
 }
 
-/* Slots, and what the few classes in C hold that everybody uses. */
+/* Whether it is a slot, or such a member of a common class in C. */
 static bool is_slot(PyTypeObject *type, const PyMemberDef *member)
 {
     if (member->type == T_OBJECT_EX) {
@@ -75,15 +75,15 @@ static Py_ssize_t own_slots(PyTypeObject *type)
     return count;
 }
 
-/* Whether what a class adds to the memory of its base's instances is all accounted for. */
+/* Whether a class adds nothing but slots, a dict and weak references to its base's instances. */
 static bool adds_only_attributes(PyTypeObject *type)
 {
     PyTypeObject *base = type->tp_base;
     Py_ssize_t words = own_slots(type);
     if (type == &PyODict_Type && ordered_dict_is_known()) {
-        return true; /* what it adds is an order, in which its items are written */
+        return true; /* it adds the order in which its items are written */
     }
-    /* Before the end of an object of variable size, or at a place of its own. */
+    /* A dict pointer of its own. */
     words += type->tp_dictoffset != 0 && type->tp_dictoffset != base->tp_dictoffset &&
              !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
     words += type->tp_weaklistoffset > 0 && type->tp_weaklistoffset != base->tp_weaklistoffset;
@@ -101,7 +101,7 @@ static bool is_builtin_type(PyTypeObject *type)
     return false;
 }
 
-/* The nearest base (or itself) that is not seen through; NULL if there is none. */
+/* The nearest base, or the type itself, with state that cannot be read; NULL if none. */
 static PyTypeObject *first_opaque(PyTypeObject *type)
 {
     while (type != &PyBaseObject_Type && type->tp_base != NULL && !is_builtin_type(type)) {
@@ -155,8 +155,9 @@ static bool collect_slots(TypeEntry *entry)
     return true;
 }
 
-/* The summary registered for a type. A dict would hash the class, which is code of the program if
- * the metaclass says so: then there is none. (whence's own registry goes by identity.) `fixed`: its values never change. */
+/* The summary registered for a type, and whether its values never change (`fixed`). If the
+ * metaclass defines `__hash__`, a registry that is a dict is not used: it would run code of the
+ * program. (whence's own registry goes by identity.) */
 static PyObject *registered_summary(PyTypeObject *type, bool *fixed)
 {
     PyTypeObject *meta = Py_TYPE(type);
@@ -213,11 +214,11 @@ static TypeEntry *type_add(PyTypeObject *type)
     PyTypeObject *opaque = first_opaque(type);
     if (opaque != NULL && opaque != type && !(type->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS) &&
         builtin_of(type) == 0) {
-        type_entry(opaque); /* so that nobody else runs once the entry can be seen, half made */
+        type_entry(opaque); /* now: other threads may run here, and the entry is not in the table */
     }
     bool fixed = false;
     PyObject *summary = registered_summary(type, &fixed);
-    TypeEntry *entry = map_get(&types, type); /* another thread may have been here meanwhile */
+    TypeEntry *entry = map_get(&types, type); /* another thread may have added it meanwhile */
     if (entry != NULL) {
         Py_XDECREF(summary);
         return entry;
@@ -243,7 +244,8 @@ static TypeEntry *type_add(PyTypeObject *type)
     put_byte(&recorder.tables, R_TYPE);
     put_number(&recorder.tables, module);
     put_number(&recorder.tables, name);
-    put_byte(&recorder.tables, (uint8_t)(entry->user | (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException) ? 2 : 0) |
+    bool is_exception = PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException);
+    put_byte(&recorder.tables, (uint8_t)(entry->user | (is_exception ? 2 : 0) |
                                          (type->tp_flags & Py_TPFLAGS_HEAPTYPE ? 0 : 4)));
     classify(entry);
     return entry;
@@ -292,7 +294,7 @@ static void type_free(TypeEntry *entry)
     Py_XDECREF(summary);
 }
 
-/* Kept for good once it is known: a metaclass in C that was loaded meanwhile has inherited ours. */
+/* Never reset: a metaclass in C that was loaded meanwhile may have inherited our deallocator. */
 static destructor type_dealloc;
 
 static void watched_type_dealloc(PyObject *self)

@@ -1,8 +1,8 @@
-/* What Python sees of the journal. */
+/* The extension module of the journal. */
 #include "interposition.h"
 
-/* When the next collections of garbage come depends on how many objects there are already, and
- * whence has not the same in every run. So from here on it starts from the same numbers. */
+/* When garbage is collected next depends on the number of objects, and whence does not have the
+ * same number in every run. So the collector's counts are reset. */
 enum { ALIVE_AT_START = 20000 };
 
 static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -222,7 +222,8 @@ static PyObject *asked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
 }
 
 static PyMethodDef methods[] = {
-    {"begin", begin, METH_VARARGS, "begin(mode, kinds, diverged, escaped, own files, number of the process)"},
+    {"begin", begin, METH_VARARGS,
+     "begin(mode, kinds, diverged, escaped, own files, process id)"},
     {"stop", stop, METH_NOARGS, "Neither write nor play any further."},
     {"open_file", open_file, METH_VARARGS, "open_file(descriptor, heading): entries go there."},
     {"load", load, METH_VARARGS, "load(bytes, start): the entries to be played."},
@@ -238,17 +239,20 @@ static PyMethodDef methods[] = {
     {"aside", (PyCFunction)(void (*)(void))aside, METH_FASTCALL,
      "aside(function, ...): call it as a handler is called, from whoever calls this."},
     {"address", address, METH_O, "address(object): what id gives, and no journal notices."},
-    {"inside", inside_now, METH_O, "inside(on): whether this thread does whence's work; as it was."},
+    {"inside", inside_now, METH_O,
+     "inside(on): whether this thread runs whence's own code; returns the old value."},
     {"all_inside", all_inside_now, METH_O, "all_inside(on): whether all threads do whence's work."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
     {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
     {"asked", asked, METH_NOARGS, "Grows whenever the program turns to the world."},
-    {"state", state, METH_NOARGS, "The mode; how many entries were handled, are left; how many threads there were."},
+    {"state", state, METH_NOARGS,
+     "The mode, the number of entries handled and left, and the number of threads."},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_interposition", "The journal of what a program learns from the world.", -1,
+    PyModuleDef_HEAD_INIT, "_interposition",
+    "The journal of what a program learns from the outside world.", -1,
     methods, NULL, NULL, NULL, NULL,
 };
 

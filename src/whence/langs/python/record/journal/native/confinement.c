@@ -1,8 +1,8 @@
 /* Keeps a re-run from changing anything outside of its folder, whatever the journal missed.
  *
- * By the kernel where it can (Landlock: this process and all that it starts may write to files only
- * below one folder, and connect to nobody), and by the interpreter's audit events everywhere: an
- * event that tells of a change that should have been played stops the re-run. */
+ * By the kernel if possible (Landlock: this process and its children may write files only below one
+ * folder, and open no connections), and always by the interpreter's audit events: an event of a
+ * change that the journal should have handled stops the re-run. */
 #include "interposition.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ typedef struct __attribute__((packed)) {
 } BelowPath;
 
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT = 446, ASK_VERSION = 1, BELOW_PATH = 1 };
-/* Write a file; remove and make anything; (from version 2 on) move between folders; truncate. */
+/* Writing files; removing and creating anything; since version 2 also moving between folders and
+ * truncating. */
 #define WRITE_FILE ((uint64_t)1 << 1)
 #define CHANGES (WRITE_FILE | (uint64_t)0x1FF0)
 #define MOVES ((uint64_t)1 << 13)
@@ -75,7 +76,7 @@ static const char *const CHANGING[] = {
     "os.chown", "os.truncate", "os.utime", "os.setxattr", "os.removexattr", "os.system",
     "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "socket.connect", "socket.bind",
     "socket.sendto", "socket.sendmsg", "sqlite3.connect", "os.kill", "os.killpg",
-    "cpython.PyInterpreterState_New", /* what it asks the world for is not played */
+    "cpython.PyInterpreterState_New", /* its requests are not in the journal */
 };
 
 /* Whether this path may be opened for writing. */
@@ -87,7 +88,7 @@ static bool may_write(PyObject *path)
     } else if (PyBytes_Check(path)) {
         text = PyBytes_AS_STRING(path);
     } else {
-        return true; /* a descriptor, which was opened before */
+        return true; /* a descriptor that was opened before */
     }
     if (text == NULL) {
         PyErr_Clear();
@@ -119,7 +120,7 @@ static int escapes(const char *event, PyObject *arguments)
 static int audit(const char *event, PyObject *arguments, void *Py_UNUSED(data))
 {
     if (by_opener && strcmp(event, "open") == 0) {
-        by_opener = false; /* that a file is opened by a function of the program is no escape */
+        by_opener = false; /* a file opened by a function of the program is no escape */
         return 0;
     }
     if (journal.mode != PLAYING || inside || all_inside || !escapes(event, arguments)) {

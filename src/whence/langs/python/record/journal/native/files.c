@@ -1,5 +1,5 @@
-/* Files that are opened by creating a FileIO, and directories that are iterated: no function is called,
- * so a slot of these types is replaced, and the method that wraps it. */
+/* Files opened by creating a FileIO, and directories that are iterated. No function is called
+ * there, so a slot of these types is replaced, with the method that wraps it. */
 #include "interposition.h"
 
 /* ---- files ---- */

@@ -1,21 +1,21 @@
 /* Interposed functions of the interpreter that reach the outside world.
  *
  * As in the recorder's interposition.c, only the address in a function's method definition is
- * exchanged: the function objects stay. A C function does not learn from which definition it was called,
- * so each of the five calling conventions has one trampoline for each index of the table. Once installed
- * they stay; with the journal off they only pass calls on.
+ * exchanged: the function objects stay. A C function cannot know which definition it was called by,
+ * so each of the five calling conventions has one trampoline for each index of the table. Once
+ * installed they stay; with the journal off they only pass calls on.
  *
- * While writing, the function is called and its outcome becomes an entry. While playing it is not called:
- * the next entry must have the same kind and the same arguments. Where an outcome is not enough (a file
- * is opened, a buffer is filled), a handler in Python does the rest. */
+ * While writing, the function is called and its outcome becomes an entry. While playing it is not
+ * called: the next entry must have the same kind and the same arguments. If an outcome is not
+ * enough (a file is opened, a buffer is filled), a handler in Python does the rest. */
 #include "interposition.h"
 
 enum { FIRST_NUMBER = 100, MAX_FUNCTIONS = 200 };
 static Interposed functions[MAX_FUNCTIONS];
 static int function_count;
 
-/* Calls a handler untraced and unrecorded. Its allocations do not advance the next garbage collection,
- * and no signal arrives in it: both would run code of the program. */
+/* Calls a handler untraced and unrecorded. Its allocations do not count for the next garbage
+ * collection, and no signal is handled in it: both would run code of the program. */
 PyObject *call_handler(PyObject *handler, PyObject *const *arguments, size_t count)
 {
     PyThreadState *thread = PyThreadState_Get();
@@ -118,8 +118,9 @@ static PyObject *start_thread(const Call *call)
     return result;
 }
 
-/* Passes output on. Standard output and error have no entries: when their buffers are flushed depends on
- * whether they are a terminal. A re-run prints only to files: its own, or one that captures its output. */
+/* Passes output on. Standard output and error have no entries: when their buffers are flushed
+ * depends on whether they are a terminal. A re-run prints only to files: its own, or one that
+ * captures its output. */
 static PyObject *pass_output(const Call *call, int descriptor)
 {
     Py_ssize_t length = call->count > 0 ? length_of(call->arguments[call->count - 1]) : -1;
@@ -134,7 +135,7 @@ static PyObject *dispatch(const Call *call)
         ((how & NOT_IMPORTS) && is_for_import())) {
         return call_original(call);
     }
-    /* A handler reaches the world only if it writes an entry. */
+    /* A handler reaches the outside world only if it writes an entry. */
     journal.passed += (how & HANDLED) == 0;
     if (how & (OF_FILE | OF_DESCRIPTOR)) {
         int descriptor = descriptor_of(call);
@@ -184,27 +185,27 @@ static PyObject *dispatch_vector(Interposed *function, PyObject *self, PyTypeObj
     return dispatch(&call);
 }
 
-#define TRAMPOLINES(n)                                                                              \
+#define TRAMPOLINES(n)                                                                           \
     static PyObject *plain_##n(PyObject *s, PyObject *a)                                          \
     {                                                                                             \
-        return dispatch_plain(&functions[n - FIRST_NUMBER], s, a);                                   \
+        return dispatch_plain(&functions[n - FIRST_NUMBER], s, a);                               \
     }                                                                                             \
     static PyObject *keywords_##n(PyObject *s, PyObject *a, PyObject *k)                          \
     {                                                                                             \
-        return dispatch_keywords(&functions[n - FIRST_NUMBER], s, a, k);                             \
+        return dispatch_keywords(&functions[n - FIRST_NUMBER], s, a, k);                         \
     }                                                                                             \
     static PyObject *fast_##n(PyObject *s, PyObject *const *a, Py_ssize_t c)                      \
     {                                                                                             \
-        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, NULL);                   \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, NULL);               \
     }                                                                                             \
     static PyObject *named_##n(PyObject *s, PyObject *const *a, Py_ssize_t c, PyObject *k)        \
     {                                                                                             \
-        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, k);                      \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, NULL, a, c, k);                  \
     }                                                                                             \
     static PyObject *method_##n(PyObject *s, PyTypeObject *t, PyObject *const *a, size_t c,       \
                                 PyObject *k)                                                      \
     {                                                                                             \
-        return dispatch_vector(&functions[n - FIRST_NUMBER], s, t, a, (Py_ssize_t)c, k);             \
+        return dispatch_vector(&functions[n - FIRST_NUMBER], s, t, a, (Py_ssize_t)c, k);         \
     }
 #define TEN(M, n) M(n##0) M(n##1) M(n##2) M(n##3) M(n##4) M(n##5) M(n##6) M(n##7) M(n##8) M(n##9)
 #define ALL(M)                                                                                    \
@@ -214,7 +215,9 @@ static PyObject *dispatch_vector(Interposed *function, PyObject *self, PyTypeObj
 
 ALL(TRAMPOLINES)
 
-#define ROW(n) {ANY_FUNCTION(plain_##n), ANY_FUNCTION(keywords_##n), ANY_FUNCTION(fast_##n), ANY_FUNCTION(named_##n), ANY_FUNCTION(method_##n)},
+#define ROW(n)                                                                         \
+    {ANY_FUNCTION(plain_##n), ANY_FUNCTION(keywords_##n), ANY_FUNCTION(fast_##n),      \
+     ANY_FUNCTION(named_##n), ANY_FUNCTION(method_##n)},
 static const PyCFunction trampolines[MAX_FUNCTIONS][5] = {ALL(ROW)};
 
 static int column_of(int flags)

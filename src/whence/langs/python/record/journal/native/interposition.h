@@ -1,4 +1,4 @@
-/* A function that is interposed, and a call of it: interposition.c and what it leads calls to. */
+/* Interposed functions and their calls: shared by interposition.c and what it passes calls to. */
 #ifndef WHENCE_INTERPOSITION_H
 #define WHENCE_INTERPOSITION_H
 
@@ -11,33 +11,36 @@
 
 #pragma GCC visibility push(hidden)
 
-/* How calls of a function are treated: bits, which ../kinds.py gives. */
+/* How calls of a function are handled: bits that ../journalled_functions.py sets. */
 enum {
     HANDLED = 1,       /* by a function in Python */
-    OF_FILE = 2,       /* of the descriptor of a FileIO: not for regular files */
-    OF_DESCRIPTOR = 4, /* the same for the first argument */
-    FILLS = 8,         /* the first argument, with as many bytes as it returns */
-    SENDS = 16,        /* the last argument, and says how much of it */
-    NOT_IMPORTS = 32,  /* the interpreter's own use of it, to import, is no matter of the program */
+    OF_FILE = 2,       /* a method of FileIO: not noted for regular files */
+    OF_DESCRIPTOR = 4, /* the same, for the descriptor that is the first argument */
+    FILLS = 8,         /* fills the first argument, and returns how many bytes */
+    SENDS = 16,        /* sends the last argument, and returns how many bytes */
+    NOT_IMPORTS = 32,  /* calls by the interpreter's import system are ignored */
     OF_PATH = 64,
     FORKS = 128,
     STARTS_THREAD = 256,
-    ANY_ARGUMENTS = 512, /* which are not compared */
-    NOT_KEPT = 1024,     /* what it gives is more than can be noted here */
-    NOTED = 2048,        /* while writing, a handler notes what came of it */
-    FEWER_SHIFT = 12,    /* only if there are fewer arguments than this; 0: always */
-    SIGNALS = 1 << 16,   /* the process, which may be this one */
-    PICKS = 1 << 17,     /* some of the objects in each of its arguments */
+    ANY_ARGUMENTS = 512, /* the arguments are not compared */
+    NOT_KEPT = 1024,     /* its result cannot be noted */
+    NOTED = 2048,        /* while writing, a handler notes the outcome */
+    FEWER_SHIFT = 12,    /* noted only if there are fewer arguments than this; 0: always */
+    SIGNALS = 1 << 16,   /* sends a signal to a process, which may be this one */
+    PICKS = 1 << 17,     /* returns some of the objects in each of its arguments */
 };
 
 typedef PyObject *(*Fast)(PyObject *, PyObject *const *, Py_ssize_t);
 typedef PyObject *(*FastKeywords)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 typedef PyObject *(*OfMethod)(PyObject *, PyTypeObject *, PyObject *const *, size_t, PyObject *);
 
-enum { CONVENTION = METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD };
+enum {
+    CONVENTION =
+        METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD
+};
 
 typedef struct {
-    PyMethodDef *definition, copy; /* the copy is as it was */
+    PyMethodDef *definition, copy; /* `copy` is the original content */
     uint64_t kind;
     unsigned how;
     PyObject *handler;
@@ -50,16 +53,16 @@ typedef struct {
     PyObject *const *arguments;
     Py_ssize_t count;
     PyObject *names;              /* of keyword arguments, which follow in `arguments` */
-    PyObject *tuple, *dictionary; /* as they were given, if so */
+    PyObject *tuple, *dictionary; /* the arguments as received, if by these */
 } Call;
 
 #define ANY_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
 
 /* ---- interposed_calls.c ---- */
 
-extern _Thread_local bool inside;    /* this thread does whence's work */
+extern _Thread_local bool inside;    /* this thread runs whence's own code */
 extern _Thread_local bool by_opener; /* the next file is opened by a function of the program */
-extern bool all_inside;     /* whatever thread it is: a debugger may talk from one of its own */
+extern bool all_inside;     /* all threads do: a debugger may use one of its own */
 extern PyObject *own_files; /* the beginning of the names of whence's own files */
 extern PyMethodDef *fileno_definition;
 

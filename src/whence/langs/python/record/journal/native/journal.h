@@ -1,10 +1,10 @@
-/* The journal of what a program learns from the world; ../__init__.py says what it is for.
+/* The journal of what a program learns from the outside world; see ../__init__.py.
  *
  * `values.c` turns results into bytes and back, `entries.c` owns the file. `interposition.c` is
- * called in place of the interpreter's functions that reach the world. It leads their calls
+ * called in place of the interpreter's functions that reach the outside world. It passes the calls
  * (`interposed_calls.c`) to `writing.c`, `playing.c` or a handler in Python; `files.c` does so for
- * what is no function. `confinement.c` keeps a re-run from changing anything, `_interposition.c` is
- * the module that Python sees.
+ * `FileIO` and `os.scandir`. `confinement.c` keeps a re-run from changing anything,
+ * `_interposition.c` is the extension module.
  *
  * All state is guarded by the GIL. */
 #ifndef WHENCE_JOURNAL_H
@@ -29,11 +29,11 @@ enum { RETURNED = 1, RAISED = 2 };
 typedef struct {
     int mode;
     uint64_t count; /* entries written or played */
-    uint64_t passed; /* calls of functions that reach the world, be they noted or not */
+    uint64_t passed; /* calls of functions that reach the outside world, noted or not */
     PyObject *kinds;  /* a tuple of names; an entry has the number of one */
     PyObject *diverged; /* called with (kind, arguments, recorded kind or None), never returns */
     PyObject *escaped;  /* called with (event, arguments) */
-    long process; /* the number under which the program knows itself */
+    long process; /* the process id that the program receives */
 } Journal;
 
 extern Journal journal;
@@ -60,7 +60,7 @@ bool entries_open(int descriptor, PyObject *heading);
 bool entry_write(uint64_t kind, uint32_t digest, uint8_t how, const Bytes *payload);
 void entries_close(void);
 PyObject *entries_load(const char *data, size_t length);
-bool entry_peek(Entry *entry); /* the next one of this thread; false: there is none */
+bool entry_peek(Entry *entry); /* the next one of this thread; false if there is none */
 void entry_take(void);
 uint64_t entries_left(void);
 uint32_t thread_number(void);
@@ -68,7 +68,7 @@ uint32_t threads_known(void);
 void thread_started(unsigned long ident);
 
 /* interposed_calls.c, interposition.c, files.c, playing.c */
-bool set_inside(bool is_inside); /* whether this thread does whence's work; as it was */
+bool set_inside(bool is_inside); /* whether this thread runs our code; returns the old value */
 void set_foreign(int descriptor, bool is_foreign);
 PyObject *call_handler(PyObject *handler, PyObject *const *arguments, size_t count);
 PyObject *interpose(PyObject *function, uint64_t kind, unsigned how, PyObject *handler);

@@ -1,5 +1,5 @@
-/* A call in a re-run: its outcome comes from the journal. The next entry must have the same kind and the
- * same arguments; otherwise the re-run has diverged. */
+/* A call in a re-run: its outcome comes from the journal. The next entry must have the same kind
+ * and the same arguments; otherwise the re-run has diverged. */
 #include "interposition.h"
 
 static PyObject *name_of(uint64_t kind)
@@ -105,7 +105,8 @@ PyObject *play_call(const Call *call)
     }
     if ((how & SIGNALS) && result != NULL && call->count == 2) {
         /* A signal to the program itself is delivered again. */
-        long process = PyLong_AsLong(call->arguments[0]), number = PyLong_AsLong(call->arguments[1]);
+        long process = PyLong_AsLong(call->arguments[0]);
+        long number = PyLong_AsLong(call->arguments[1]);
         if (!PyErr_Occurred() && (process == 0 || process == journal.process)) {
             kill(getpid(), (int)number);
         }

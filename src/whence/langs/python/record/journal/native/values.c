@@ -1,5 +1,5 @@
-/* Results of functions as bytes: texts, numbers, containers of them, records such as a
- * `stat_result`, and exceptions. Reading them back makes nothing but these. */
+/* Encodes results of functions: texts, numbers, containers of them, records such as a
+ * `stat_result`, and exceptions. Decoding creates nothing else. */
 #include "journal.h"
 
 enum { DEEPEST = 20 };
@@ -81,8 +81,8 @@ static bool put_integer(Bytes *bytes, PyObject *number)
     return done;
 }
 
-/* The records that functions of `os`, `time` and `resource` give: named tuples in C, with fields
- * beyond those of the tuple. */
+/* The records that functions of `os`, `time` and `resource` return: named tuples in C that have
+ * more fields than items. */
 static const char *const RECORDS[] = {
     "os.stat_result", "os.statvfs_result", "os.terminal_size", "os.uname_result", "os.times_result",
     "posix.times_result", "posix.uname_result", "os.waitid_result", "posix.waitid_result",
@@ -129,7 +129,7 @@ static bool put_record(Bytes *bytes, PyObject *value, int depth)
     return true;
 }
 
-/* A moment, if no code of the program was run to tell it: eight numbers. */
+/* A datetime as eight numbers, if reading it runs no code of the program. */
 static bool put_moment(Bytes *bytes, PyObject *value)
 {
     static const char *const FIELDS[] = {"year",   "month",  "day",         "hour",
@@ -158,7 +158,7 @@ static bool put_items(Bytes *bytes, char tag, PyObject *items, int depth)
     return done;
 }
 
-/* False without an exception: it is nothing that a journal can hold. */
+/* Returns false without an exception if a journal cannot hold the value. */
 bool value_encode(Bytes *bytes, PyObject *value, int depth)
 {
     if (depth > DEEPEST) {
@@ -192,7 +192,7 @@ bool value_encode(Bytes *bytes, PyObject *value, int depth)
     return put_record(bytes, value, depth);
 }
 
-/* ---- back ---- */
+/* ---- decoding ---- */
 
 static PyObject *unsound(void)
 {
@@ -334,8 +334,8 @@ PyObject *value_decode(Reader *reader, int depth)
 
 /* ---- exceptions ----
  *
- * The class by its name, of the interpreter's own or of `socket`, and its arguments. An argument
- * that is one of those of the call, such as a path, is told by its place: it may be any object. */
+ * The name of the class, a builtin one or one of `socket`, and its arguments. An argument that is
+ * also one of the call, such as a path, is encoded by its index: it may be any object. */
 
 enum { ITSELF = 'a' };
 
@@ -368,7 +368,7 @@ static bool put_oserror(Bytes *bytes, PyObject *error, PyObject *const *argument
     return done;
 }
 
-/* The exception that is raised, which stays so. */
+/* Encodes the exception that is set, and leaves it set. */
 bool error_encode(Bytes *bytes, PyObject *const *arguments, Py_ssize_t count)
 {
     PyObject *type, *error, *traceback;
@@ -473,7 +473,7 @@ void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
     Py_XDECREF(name);
 }
 
-/* ---- which question it was ---- */
+/* ---- the digest of a request ---- */
 
 static uint32_t mixed(uint32_t hash, const uint8_t *data, size_t length)
 {
@@ -483,7 +483,7 @@ static uint32_t mixed(uint32_t hash, const uint8_t *data, size_t length)
     return hash;
 }
 
-/* Of arguments that a journal can hold; of others it is known that there was one. */
+/* Covers the arguments that a journal can hold; of others only that they exist. */
 uint32_t digest_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
     static Bytes scratch;

@@ -29,8 +29,8 @@ static bool put_filled(Bytes *bytes, const Call *call, PyObject *result)
     return done;
 }
 
-/* Encodes how much was sent. "All of it" is stored as True: a re-run may send a text of another length,
- * such as one with an object's address. */
+/* Encodes how much was sent. "All of it" is stored as True: a re-run may send a text of another
+ * length, such as one with an object's address. */
 static bool put_sent(Bytes *bytes, const Call *call, PyObject *result)
 {
     Py_ssize_t length = call->count > 0 ? length_of(call->arguments[call->count - 1]) : -1;
