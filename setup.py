@@ -18,12 +18,11 @@ RECORDER = PYTHON / "record/native"
 JOURNAL = PYTHON / "record/journal/native"
 SCANNER = PYTHON / "trace/native"
 TAGGING = PYTHON / "provenance/native"
-CONFINEMENT = PYTHON / "debuggee/native"
 CPYTHON = RECORDER / "cpython"
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 # Modules of their own, or for those that cannot be had.
-APART = {"_identity.c", "unsupported.c"}
+APART = {"_confinement.c", "_identity.c", "unsupported.c"}
 
 
 def sources(folder, *more):
@@ -34,13 +33,13 @@ def sources(folder, *more):
 EXTENSIONS = {
     "whence.langs.python.record._recorder": sources(RECORDER, CPYTHON / "layout.c"),
     "whence.langs.python.record._identity": [RECORDER / "_identity.c"],
+    "whence.langs.python.record._confinement": [RECORDER / "_confinement.c"],
     "whence.langs.python.record.journal._interposition": sources(JOURNAL),
     "whence.langs.python.trace._scan": sources(SCANNER),
     "whence.langs.python.provenance._tagging": sources(TAGGING),
-    "whence.langs.python.debuggee._confinement": sources(CONFINEMENT),
 }
 """The source files of each extension module, every one a translation unit."""
-READS_CPYTHON = {name for name in EXTENSIONS if ".record." in name}
+READS_CPYTHON = {name for name in EXTENSIONS if ".record." in name and "_confinement" not in name}
 
 
 def extension(name, files):

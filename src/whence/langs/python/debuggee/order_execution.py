@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from whence.langs.python.debuggee.confinement import confine
 from whence.langs.python.debuggee.executed_lines import LineWatch
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
@@ -66,7 +65,8 @@ class Debuggee:
         self._on_stop.append(lambda reason: recording.is_here and recording.cut_off(reason))
         self._lines = _line_watch(order.task)
         playback = (order.playback.journal, order.playback.folder) if order.playback else None
-        self._journal = journal_of(order.journal, playback, settings.output, recording)
+        channel = -1 if order.checkpoints is None else order.checkpoints.control
+        self._journal = journal_of(order.journal, playback, settings.output, recording, channel)
         zoom = order.task.zoom
         self._zoom = _zoom_watch(zoom, recording, self._journal) if zoom else None
         self._checkpoints = self._checkpoint_forks() if order.checkpoints else None
@@ -92,9 +92,6 @@ class Debuggee:
             self._on_stop.insert(0, lambda _: journal.finish())
         if order.call_limit is not None or order.depth_limit is not None:
             self._set_limits()
-        if order.playback is not None:
-            channel = -1 if order.checkpoints is None else order.checkpoints.control
-            confine(order.playback.folder, channel)
         if self._checkpoints is not None:
             self._checkpoints.wait()
 

@@ -41,11 +41,16 @@ def obstacle(backend: str | None) -> str | None:
 
 
 def journal_of(
-    writes: bool, playback: tuple[str, str] | None, output: str, recording: Recording
+    writes: bool,
+    playback: tuple[str, str] | None,
+    output: str,
+    recording: Recording,
+    channel: int,
 ) -> Journal | None:
     """The journal that a run writes or plays, if it does either.
 
-    `playback` is the journal to play and the folder of the re-run.
+    `playback` is the journal to play and the folder of the re-run; `channel`: the only socket that
+    a re-run can send messages by, or -1.
     """
     if not writes and playback is None:
         return None
@@ -57,7 +62,7 @@ def journal_of(
         _keep_environment(f"{output}.{ENVIRONMENT}")
         folder = f"{os.path.abspath(output)}.{FILES}"
         return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
-    return JournalPlayer(*playback, recording.cut_off)
+    return JournalPlayer(*playback, recording.cut_off, channel=channel)
 
 
 def _keep_environment(path: str) -> None:

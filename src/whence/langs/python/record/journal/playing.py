@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from whence.errors import WhenceError
+from whence.langs.python.record.confinement import confine
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.journal_choice import ENVIRONMENT, JOURNAL
@@ -89,7 +90,12 @@ class JournalPlayer:
     """The journal of one recording, played in this process."""
 
     def __init__(
-        self, path: str, folder: str, cut_off: Callable[[str], int], own: str | None = None
+        self,
+        path: str,
+        folder: str,
+        cut_off: Callable[[str], int],
+        own: str | None = None,
+        channel: int = -1,
     ):
         self._own = own_files() if own is None else own
         """The folder of files whose calls are not the program's."""
@@ -97,7 +103,9 @@ class JournalPlayer:
         self._cut_off = cut_off
         """Ends the recording of this run; returns its number of calls."""
         self._report = os.path.join(self._folder, REPORT)
-        self._confined = False
+        self._channel = channel
+        """The only socket that this process can send messages by."""
+        self._confined: list[str] = []
         self._collector = Collector()
         kept = KeptFiles(path.removesuffix(JOURNAL) + KEPT)
         self._sandbox = Sandbox(os.path.join(self._folder, FILES), kept)
@@ -134,7 +142,8 @@ class JournalPlayer:
         self._functions.exchange_all()
         self._file_init = _interposition.exchange_files(sys.modules["_io"].FileIO, self._file)
         start_random(lambda number: None, lambda: int(_interposition.play(RANDOM_AT_START, ())))
-        self._confined = _interposition.confine(self._folder)
+        _interposition.watch_escapes(self._folder)
+        self._confined = confine(self._folder, self._channel)
         self._collector.start()
         _compile_again(self._began)
         _interposition.begin(

@@ -205,9 +205,9 @@ static PyObject *foreign_file(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *confined(PyObject *Py_UNUSED(module), PyObject *folder)
+static PyObject *watches_escapes(PyObject *Py_UNUSED(module), PyObject *folder)
 {
-    return confine(folder);
+    return watch_escapes(folder);
 }
 
 static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -243,7 +243,8 @@ static PyMethodDef methods[] = {
      "inside(on): whether this thread runs whence's own code; returns the old value."},
     {"all_inside", all_inside_now, METH_O, "all_inside(on): whether all threads do whence's work."},
     {"foreign", foreign_file, METH_VARARGS, "foreign(descriptor, on): it is no regular file."},
-    {"confine", confined, METH_O, "confine(folder): nothing can be changed elsewhere."},
+    {"watch_escapes", watches_escapes, METH_O,
+     "watch_escapes(folder): a change elsewhere stops the re-run."},
     {"asked", asked, METH_NOARGS, "Grows whenever the program turns to the world."},
     {"state", state, METH_NOARGS,
      "The mode, the number of entries handled and left, and the number of threads."},

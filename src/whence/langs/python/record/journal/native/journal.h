@@ -3,7 +3,7 @@
  * `values.c` turns results into bytes and back, `entries.c` owns the file. `interposition.c` is
  * called in place of the interpreter's functions that reach the outside world. It passes the calls
  * (`interposed_calls.c`) to `writing.c`, `playing.c` or a handler in Python; `files.c` does so for
- * `FileIO` and `os.scandir`. `confinement.c` keeps a re-run from changing anything,
+ * `FileIO` and `os.scandir`. `escapes.c` stops a re-run that would change something,
  * `_interposition.c` is the extension module.
  *
  * All state is guarded by the GIL. */
@@ -77,8 +77,8 @@ void interpose_scandir(PyObject *iterator, uint64_t kind);
 PyObject *entry_play(uint64_t kind, uint32_t digest, PyObject *const *arguments,
                        Py_ssize_t count);
 
-/* confinement.c */
-PyObject *confine(PyObject *folder);
+/* escapes.c */
+PyObject *watch_escapes(PyObject *folder);
 
 #pragma GCC visibility pop
 

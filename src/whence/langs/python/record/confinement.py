@@ -2,7 +2,7 @@
 
 The journal answers what a program asks of the world, so a re-run has no reason to reach it. What
 the journal does not know of, such as a database library in C, is stopped here. On Linux these are
-Landlock and seccomp (`native/confinement.c`); elsewhere, and without a compiler, there is nothing.
+Landlock and seccomp (`native/_confinement.c`); elsewhere, and without a compiler, there is nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 try:
-    from whence.langs.python.debuggee._confinement import confine as _confine
+    from whence.langs.python.record._confinement import confine as _confine
 except ImportError:  # whence was installed without a compiler
 
     def _confine(folders: tuple[bytes, ...], channel: int, /) -> list[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.langs.python.debuggee import confinement
+from whence.langs.python.record import confinement
 
 PROBE = """
 import ctypes, os, signal, socket, subprocess, sys
-from whence.langs.python.debuggee.confinement import confine
+from whence.langs.python.record.confinement import confine
 folder, outside = sys.argv[1:3]
 ours, theirs = socket.socketpair()
 datagrams, stream = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX)

@@ -1,73 +1,11 @@
-/* Keeps a re-run from changing anything outside of its folder, whatever the journal missed.
+/* Stops a re-run that is about to change something outside of its folder.
  *
- * By the kernel if possible (Landlock: this process and its children may write files only below one
- * folder, and open no connections), and always by the interpreter's audit events: an event of a
- * change that the journal should have handled stops the re-run. */
+ * By the interpreter's audit events: an event that announces a change which should have been played
+ * ends the re-run, with a reason that a person understands. The kernel confines the process as well
+ * (`../../native/_confinement.c`), but does not say why something failed. */
 #include "interposition.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
-
-#if defined(__linux__)
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-typedef struct {
-    uint64_t handled_files, handled_net;
-} Ruleset;
-
-typedef struct __attribute__((packed)) {
-    uint64_t allowed;
-    int32_t parent;
-} BelowPath;
-
-enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT = 446, ASK_VERSION = 1, BELOW_PATH = 1 };
-/* Writing files; removing and creating anything; since version 2 also moving between folders and
- * truncating. */
-#define WRITE_FILE ((uint64_t)1 << 1)
-#define CHANGES (WRITE_FILE | (uint64_t)0x1FF0)
-#define MOVES ((uint64_t)1 << 13)
-#define TRUNCATES ((uint64_t)1 << 14)
-
-static bool allow(int rules, const char *path, uint64_t allowed)
-{
-    int parent = open(path, O_PATH | O_CLOEXEC);
-    if (parent < 0) {
-        return false;
-    }
-    BelowPath below = {allowed, parent};
-    long failed = syscall(ADD_RULE, rules, BELOW_PATH, &below, 0);
-    close(parent);
-    return failed == 0;
-}
-
-static bool restrict_by_landlock(const char *folder)
-{
-    long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
-    if (version < 1) {
-        return false;
-    }
-    uint64_t files = CHANGES | (version >= 2 ? MOVES : 0) | (version >= 3 ? TRUNCATES : 0);
-    uint64_t on_device = WRITE_FILE | (version >= 3 ? TRUNCATES : 0);
-    Ruleset ruleset = {files, version >= 4 ? 3 : 0};
-    size_t size = version >= 4 ? sizeof ruleset : sizeof ruleset.handled_files;
-    int rules = (int)syscall(CREATE_RULESET, &ruleset, size, 0);
-    if (rules < 0) {
-        return false;
-    }
-    bool done = allow(rules, folder, files) && allow(rules, "/dev/null", on_device) &&
-                prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(RESTRICT, rules, 0) == 0;
-    close(rules);
-    return done;
-}
-#else
-static bool restrict_by_landlock(const char *folder)
-{
-    (void)folder;
-    return false;
-}
-#endif
 
 static char allowed_folder[4096];
 
@@ -131,8 +69,8 @@ static int audit(const char *event, PyObject *arguments, void *Py_UNUSED(data))
     return result == NULL ? -1 : 0;
 }
 
-/* Confines the process; returns whether the kernel enforces it too. */
-PyObject *confine(PyObject *folder)
+/* Watches from now on. */
+PyObject *watch_escapes(PyObject *folder)
 {
     const char *path = PyUnicode_AsUTF8(folder);
     if (path == NULL || strlen(path) >= sizeof allowed_folder) {
@@ -143,5 +81,5 @@ PyObject *confine(PyObject *folder)
     if (PySys_AddAuditHook(audit, NULL) != 0) {
         return NULL;
     }
-    return PyBool_FromLong(restrict_by_landlock(path));
+    Py_RETURN_NONE;
 }
