@@ -123,6 +123,14 @@ def f():
     return 1
 print(f())
 """,
+    "recursion through C": """
+class C:
+    def __eq__(self, other): return [self] == [other]
+def deep(n, function): return deep(n - 1, function) if n else function()
+for n in range(6):
+    try: deep(n, lambda: C() == C())
+    except BaseException as error: print(type(error))
+""",
     "warnings": "import warnings\ndef f():\n    warnings.warn('w', stacklevel=2)\nf()\n",
     "descriptors": "f = open(__file__); print(f.fileno())\n",
     "unicode": "print('é'.encode('ascii', 'replace')); print('\\ud800')\n",
@@ -194,6 +202,30 @@ def f(n):
     try: return f(n + 1)
     except RecursionError: return n
 print(f(0))
+""",
+    "recursion in C": """
+def most(make):
+    low, high = 1, 100_000
+    while low < high:
+        levels = (low + high + 1) // 2
+        value = []
+        for _ in range(levels): value = [value]
+        try: make(value); low = levels
+        except RecursionError: high = levels - 1
+    return low
+class C:
+    calls = 0
+    def __eq__(self, other): C.calls += 1; return [self] == [other]
+    def __call__(self): C.calls += 1; return self()
+    def __repr__(self): C.calls += 1; return repr([self])
+    def __getitem__(self, n): C.calls += 1; return max([n], key=self.__getitem__)
+def fails(make):
+    C.calls = 0
+    try: make()
+    except RecursionError as error: return C.calls, error
+print(most(repr))
+for make in (lambda: C() == C(), lambda: C()(), lambda: repr(C()), lambda: C()[0]):
+    print(*fails(make))
 """,
     "profilers": """
 import sys
