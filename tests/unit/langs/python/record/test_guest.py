@@ -123,12 +123,41 @@ def f():
     return 1
 print(f())
 """,
+    "temporary classes": """
+import collections, dataclasses, enum, gc, weakref
+def use(value): return value
+def plain():
+    class C:
+        def __init__(self): self.x = 1
+        def get(self): return self.x
+    use(C()).get()
+    return C
+def made(): return type(use(type('T', (list,), {}))([1]))
+def failing():
+    class E(Exception): pass
+    try: raise use(E(1))
+    except E as error: return type(error)
+def slotted():
+    class S:
+        __slots__ = ('a', '__weakref__')
+        def walk(self): yield self
+    list(S().walk())
+    return S
+def listed(): return type(use(enum.Enum('E', 'a b').a))
+def named(): return type(use(collections.namedtuple('N', 'a')(1)))
+def data(): return type(use(dataclasses.make_dataclass('D', ['a'])(1)))
+for make in (plain, made, failing, slotted, listed, named, data):
+    classes = [weakref.ref(make()) for _ in range(50)]
+    gc.collect()
+    print(make.__name__, sum(reference() is not None for reference in classes))
+""",
     "recursion through C": """
+import sys
 class C:
     def __eq__(self, other): return [self] == [other]
-def deep(n, function): return deep(n - 1, function) if n else function()
-for n in range(6):
-    try: deep(n, lambda: C() == C())
+for limit in range(150, 170):
+    sys.setrecursionlimit(limit)
+    try: C() == C()
     except BaseException as error: print(type(error))
 """,
     "warnings": "import warnings\ndef f():\n    warnings.warn('w', stacklevel=2)\nf()\n",
