@@ -31,6 +31,7 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.recording_signature import sign
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
 
@@ -315,9 +316,6 @@ class Recording:
         with contextlib.suppress(OSError):
             _close(self._descriptor)
         if self._settings.key_folder and not self.is_of_child:
-            # Only now: the program must not find modules that it did not import.
-            from whence.langs.python.recording_signature import sign
-
             sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
