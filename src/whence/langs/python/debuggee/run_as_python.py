@@ -278,7 +278,9 @@ def _run_file(path: str, namespace: dict[str, Any], compiled: Compiled) -> None:
     else:
         loader = importlib.machinery.SourceFileLoader("__main__", path)
         code = compiled(source, path)
-    namespace.update({"__loader__": loader, "__file__": path, "__cached__": None})
+    namespace.update({"__loader__": loader, "__file__": path})
+    if sys.version_info < (3, 15):
+        namespace["__cached__"] = None
     _execute(code, namespace)
 
 

@@ -379,6 +379,7 @@ def literal_source(value: object) -> str:
 _PLAIN_MAPPINGS = {
     QualifiedName("collections", "OrderedDict"),
     QualifiedName("collections", "Counter"),
+    QualifiedName("builtins", "frozendict"),
 }
 _IN_MODULE = {
     "decimal": {"Decimal"},

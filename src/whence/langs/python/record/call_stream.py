@@ -438,6 +438,8 @@ class CallStream:
                 call.objects[index] = id(value) if has_identity(value) else 0
 
     def _add_globals(self, code: CodeEntry, namespace: Any) -> None:
+        if type(namespace) is not dict:
+            return  # it may run code of the program, or its variables never change
         for name, number in zip(code.description.global_names, code.variables, strict=True):
             value = dict.get(namespace, name, UNBOUND)
             if value is UNBOUND:
