@@ -61,7 +61,12 @@ class StatementRewriter(DefinitionRewriter):
         out = self.as_it_is(node)
         for alias in node.names if node.module != "__future__" else ():
             name = alias.asname or alias.name
-            if name != "*":
+            if name != "*" and self.scope.kind == "module":
+                out.append(
+                    ast.Expr(runtime_call("import_variable", self.site(node), self.control,
+                                          self.module, constant(alias.name), constant(name)))
+                )  # fmt: skip
+            elif name != "*":
                 imported = runtime_call(
                     "imported_variable_tag",
                     self.site(node),

@@ -46,6 +46,12 @@ class StarredKeywords(dict[str, Pair]):
     shape: MaybeTag
 
 
+class StarredEntries(tuple[tuple[Pair, Pair], ...]):
+    """The same for the entries of a dict."""
+
+    shape: MaybeTag
+
+
 def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[MaybeTag, ...]:
     """The tags that the number of arguments depends on."""
     shapes: tuple[MaybeTag, ...] = ()
