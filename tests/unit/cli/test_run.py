@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -489,6 +490,7 @@ def test_a_program_that_leaves_its_input_unread_does_no_harm(folder: Path) -> No
     apart(folder, "run", "--wrong", "output:1", program(folder, SHOP), given=given, status=1)
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_the_environment_is_kept_for_nobody_else_and_out_of_git(
     whence: Whence, folder: Path
 ) -> None:
