@@ -12,6 +12,10 @@ if not sys.flags.safe_path:
 # The interpreter asked its path hooks whether this file is an archive.
 sys.path_importer_cache.pop(__file__, None)
 
+from whence.langs.python.debuggee import lazy_imports  # noqa: E402
+
+lazy_imports.import_at_once()
+
 from whence.langs.python.debuggee.start import main  # noqa: E402
 
 main(int(sys.argv[1]))

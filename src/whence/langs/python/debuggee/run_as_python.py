@@ -27,6 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.debuggee import lazy_imports
 from whence.langs.python.record import printed_text
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
 
@@ -109,6 +110,7 @@ def launch(
     atexit.register(outcome.tell)
     run = _prepare(target, compiled)
     start()
+    lazy_imports.put_back()
     try:
         run()
     except SystemExit as exit_:
