@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.objects.newer_types import is_lazy_import
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.frame_values import UNBOUND, UNKNOWN
 from whence.langs.python.record.options import (
@@ -543,4 +544,4 @@ def _is_data(value: Any) -> bool:
     kind = type(value)
     if kind is FunctionType or kind is BuiltinFunctionType or kind is ModuleType:
         return False
-    return not is_class(value)
+    return not is_class(value) and not is_lazy_import(value)

@@ -88,6 +88,8 @@ state()
 """)
     assert body.find("passed").arguments == {"value": "<lazy_import 'colorsys'>"}
     assert body.find("passed").outcome == "→ 'lazy_import'"
+    # Like a module it is the program's text, not its state.
+    assert [(call.reads, call.effects) for call in body.all("uses")] == [({}, {})] * 2
     assert [call.outcome for call in body.all("state")] == ["→ [False, False]", "→ [True, False]"]
 
 

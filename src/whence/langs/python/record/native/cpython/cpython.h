@@ -38,6 +38,9 @@ typedef struct _PyInterpreterFrame Frame;
 #if PY_MINOR_VERSION >= 14
 #include "internal/pycore_interpframe.h"
 #endif
+#if PY_MINOR_VERSION >= 15
+#include "internal/pycore_lazyimportobject.h"
+#endif
 #pragma GCC diagnostic pop
 
 static inline bool likely(bool condition) { return __builtin_expect(condition, 1); }
@@ -343,6 +346,16 @@ static inline bool is_namespace(PyObject *object)
     return PyAnyDict_Check(object);
 #else
     return PyDict_Check(object);
+#endif
+}
+
+/* Whether it stands in a namespace for what is imported when it is first used (3.15). */
+static inline bool is_lazy_import(PyObject *object)
+{
+#if PY_MINOR_VERSION >= 15
+    return PyLazyImport_CheckExact(object);
+#else
+    return object == NULL;
 #endif
 }
 
