@@ -7,7 +7,6 @@ opens have the same numbers as without whence.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import resource
 import stat
@@ -22,6 +21,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -39,7 +39,6 @@ MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
 MAX_KEPT_CALLS = 100_000
 """The default number of calls of the functions of a filter that are kept."""
-_HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
@@ -406,14 +405,6 @@ def _opened(output: str) -> int:
         return to_high_number(low)
     finally:
         os.close(low)
-
-
-def to_high_number(low: int, below_limit: int = 8) -> int:
-    """Duplicate a descriptor to a high number, so that the program gets the low ones."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
-        most = _HIGHEST_DESCRIPTOR
-    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - below_limit, 3))
 
 
 def _write(descriptor: int, data: bytes) -> None:
