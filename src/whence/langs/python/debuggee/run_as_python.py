@@ -286,18 +286,6 @@ def _at_bottom(function: Callable[..., object], *arguments: object) -> None:
     except ImportError:
         function(*arguments)
         return
-    depth, frame = 0, sys._getframe(0)
-    while True:
-        depth += 1
-        # Up to 3.11 calls of functions in C count too: `exec`, `at_bottom`, and runpy's `exec`.
-        if sys.version_info < (3, 12) and frame.f_code.co_name in ("_at_bottom", "_run_code"):
-            depth += 1
-        if sys.version_info < (3, 12) and frame.f_code.co_name == "_execute":
-            depth += 1
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    recorder.lend_recursion(depth)
     recorder.at_bottom(function, *arguments)
 
 

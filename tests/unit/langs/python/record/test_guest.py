@@ -123,6 +123,43 @@ def f():
     return 1
 print(f())
 """,
+    "temporary classes": """
+import collections, dataclasses, enum, gc, weakref
+def use(value): return value
+def plain():
+    class C:
+        def __init__(self): self.x = 1
+        def get(self): return self.x
+    use(C()).get()
+    return C
+def made(): return type(use(type('T', (list,), {}))([1]))
+def failing():
+    class E(Exception): pass
+    try: raise use(E(1))
+    except E as error: return type(error)
+def slotted():
+    class S:
+        __slots__ = ('a', '__weakref__')
+        def walk(self): yield self
+    list(S().walk())
+    return S
+def listed(): return type(use(enum.Enum('E', 'a b').a))
+def named(): return type(use(collections.namedtuple('N', 'a')(1)))
+def data(): return type(use(dataclasses.make_dataclass('D', ['a'])(1)))
+for make in (plain, made, failing, slotted, listed, named, data):
+    classes = [weakref.ref(make()) for _ in range(50)]
+    gc.collect()
+    print(make.__name__, sum(reference() is not None for reference in classes))
+""",
+    "recursion through C": """
+import sys
+class C:
+    def __eq__(self, other): return [self] == [other]
+for limit in range(150, 170):
+    sys.setrecursionlimit(limit)
+    try: C() == C()
+    except BaseException as error: print(type(error))
+""",
     "warnings": "import warnings\ndef f():\n    warnings.warn('w', stacklevel=2)\nf()\n",
     "descriptors": "f = open(__file__); print(f.fileno())\n",
     "unicode": "print('é'.encode('ascii', 'replace')); print('\\ud800')\n",
@@ -194,6 +231,30 @@ def f(n):
     try: return f(n + 1)
     except RecursionError: return n
 print(f(0))
+""",
+    "recursion in C": """
+def most(make):
+    low, high = 1, 100_000
+    while low < high:
+        levels = (low + high + 1) // 2
+        value = []
+        for _ in range(levels): value = [value]
+        try: make(value); low = levels
+        except RecursionError: high = levels - 1
+    return low
+class C:
+    calls = 0
+    def __eq__(self, other): C.calls += 1; return [self] == [other]
+    def __call__(self): C.calls += 1; return self()
+    def __repr__(self): C.calls += 1; return repr([self])
+    def __getitem__(self, n): C.calls += 1; return max([n], key=self.__getitem__)
+def fails(make):
+    C.calls = 0
+    try: make()
+    except RecursionError as error: return C.calls, error
+print(most(repr))
+for make in (lambda: C() == C(), lambda: C()(), lambda: repr(C()), lambda: C()[0]):
+    print(*fails(make))
 """,
     "profilers": """
 import sys

@@ -64,6 +64,15 @@ _NOT_KEPT = {
     "_gdbm": "dbm",
 }
 """Modules in C that reach the outside world without an interposed function."""
+_BY_THEMSELVES = {
+    "_ctypes": "ctypes",
+    "_sqlite3": "sqlite3",
+    "_ssl": "ssl",
+    "numpy._core._multiarray_umath": "numpy",
+    "numpy.core._multiarray_umath": "numpy",
+}
+"""Modules in C with functions that need nothing outside, and others that read the clock, random
+numbers or files by themselves. A program may use them; if its re-run diverges, they are named."""
 _ANOTHER_INTERPRETER = "cpython.PyInterpreterState_New"
 
 
@@ -106,6 +115,8 @@ class JournalPlayer:
         self._channel = channel
         """The only socket that this process can send messages by."""
         self._confined: list[str] = []
+        self._unseen: set[str] = set()
+        """The modules of `_BY_THEMSELVES` that the program imported."""
         self._collector = Collector()
         kept = KeptFiles(path.removesuffix(JOURNAL) + KEPT)
         self._sandbox = Sandbox(os.path.join(self._folder, FILES), kept)
@@ -203,6 +214,8 @@ class JournalPlayer:
         self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, arguments))})"})
 
     def _imported(self, module: str) -> None:
+        if module in _BY_THEMSELVES:
+            self._unseen.add(_BY_THEMSELVES[module])
         what = _NOT_KEPT.get(module)
         if what is not None:
             self._lacks(what)
@@ -216,7 +229,11 @@ class JournalPlayer:
         os._exit(0)
 
     def _write_report(self, report: Mapping[str, Any]) -> None:
-        state = {"confined": self._confined, "threads": _interposition.state()[3]}
+        state = {
+            "confined": self._confined,
+            "threads": _interposition.state()[3],
+            "unseen": sorted(self._unseen),
+        }
         with open(self._report, "w", encoding="ascii") as file:
             json.dump({**report, **state}, file)
 

@@ -336,18 +336,22 @@ static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyBool_FromLong(report_processes_to(path, name, child != 0));
 }
 
-static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
+/* The limit of recursion in C: that of a new thread. It is stored nowhere else, and differs between
+ * bug-fix releases. */
+static int c_recursion_limit(PyThreadState *tstate)
 {
-    int frames;
-    if (!PyArg_ParseTuple(arguments, "i", &frames)) {
-        return NULL;
+    PyThreadState *fresh = PyThreadState_New(PyThreadState_GetInterpreter(tstate));
+    if (fresh == NULL) {
+        return c_recursion_left(tstate);
     }
-    lend_recursion(PyThreadState_Get(), frames);
-    Py_RETURN_NONE;
+    int limit = c_recursion_left(fresh);
+    PyThreadState_Clear(fresh);
+    PyThreadState_Delete(fresh);
+    return limit;
 }
 
-/* Calls a function with no frame below it: code that walks the stack finds only the program's frames,
- * as at the start of a thread. */
+/* Calls a function with no frame below it, as at the start of a thread: code that walks the stack
+ * finds only the program's frames, and the recursion limits are the program's alone. */
 static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                            Py_ssize_t count)
 {
@@ -356,9 +360,14 @@ static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *argumen
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
+    int c_limit = c_recursion_limit(tstate);
+    Recursion used = used_recursion(tstate, c_limit);
     Frame *ours = current_frame(tstate);
     set_current_frame(tstate, NULL);
+    /* The interpreter starts a script without calling `exec`, which counts. */
+    set_used_recursion(tstate, c_limit, no_recursion_but(PyCFunction_Check(arguments[0])));
     PyObject *result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
+    set_used_recursion(tstate, c_limit, used);
     set_current_frame(tstate, ours);
     return result;
 }
@@ -427,8 +436,6 @@ static PyMethodDef methods[] = {
      "limits(calls, depth, function): call it with the name of the limit that is exceeded."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child): from the next start on, list there which call started which."},
-    {"lend_recursion", lend, METH_VARARGS,
-     "lend_recursion(frames): raise this thread's recursion limit by so many frames."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -268,10 +268,29 @@ static inline PyObject *pending_exception_class(PyObject *type, PyObject *value)
 
 static inline void lend_c_recursion(PyThreadState *Py_UNUSED(tstate), int Py_UNUSED(frames)) {}
 
+static inline int c_recursion_left(PyThreadState *Py_UNUSED(tstate)) { return 0; }
+
 static inline void lend_recursion(PyThreadState *tstate, int frames)
 {
     tstate->recursion_remaining += frames;
 }
+
+/* How much of the recursion limit a thread uses. */
+typedef int Recursion;
+
+static inline Recursion used_recursion(PyThreadState *tstate, int Py_UNUSED(c_limit))
+{
+    return tstate->recursion_limit - tstate->recursion_remaining;
+}
+
+static inline void set_used_recursion(PyThreadState *tstate, int Py_UNUSED(c_limit),
+                                      Recursion used)
+{
+    tstate->recursion_remaining = tstate->recursion_limit - used;
+}
+
+/* What a thread uses that runs nothing, and will use `calls` for calls of C functions. */
+static inline Recursion no_recursion_but(int calls) { return -calls; }
 
 /* ---- garbage ---- */
 

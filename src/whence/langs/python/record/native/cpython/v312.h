@@ -103,6 +103,11 @@ static inline void lend_c_recursion(PyThreadState *tstate, int frames)
     tstate->c_recursion_remaining += frames;
 }
 
+static inline int c_recursion_left(PyThreadState *tstate)
+{
+    return tstate->c_recursion_remaining;
+}
+
 /* ---- garbage ---- */
 
 static inline struct gc_generation *youngest_generation(struct _gc_runtime_state *collector)

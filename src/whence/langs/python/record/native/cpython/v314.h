@@ -122,6 +122,8 @@ static inline bool returns_constant(int Py_UNUSED(operation)) { return false; }
 /* The C stack itself has a limit: nobody can lend of that. */
 static inline void lend_c_recursion(PyThreadState *Py_UNUSED(tstate), int Py_UNUSED(frames)) {}
 
+static inline int c_recursion_left(PyThreadState *Py_UNUSED(tstate)) { return 0; }
+
 /* ---- garbage ---- */
 
 /* By its place: the first releases have other names for the generations than later ones. */

@@ -123,6 +123,8 @@ static inline bool returns_constant(int Py_UNUSED(operation)) { return false; }
 /* The C stack itself has a limit: nobody can lend of that. */
 static inline void lend_c_recursion(PyThreadState *Py_UNUSED(tstate), int Py_UNUSED(frames)) {}
 
+static inline int c_recursion_left(PyThreadState *Py_UNUSED(tstate)) { return 0; }
+
 /* ---- garbage ---- */
 
 static inline struct gc_generation *youngest_generation(struct _gc_runtime_state *collector)
