@@ -28,6 +28,7 @@ enum { RETURNED = 1, RAISED = 2 };
 
 typedef struct {
     int mode;
+    int problem; /* errno of what ended the writing; 0: nothing did */
     uint64_t count; /* entries written or played */
     uint64_t passed; /* calls of functions that reach the outside world, noted or not */
     PyObject *kinds;  /* a tuple of names; an entry has the number of one */
