@@ -324,7 +324,7 @@ for i in range(20): f(i)
 import atexit
 atexit.register(lambda: print(sum(os.fstat(number).st_size for number in mine)))
 """)
-    code, out, err = run(folder, recorded(backend, "program.py"))
+    code, out, _ = run(folder, recorded(backend, "program.py"))
     assert (code, out) == (0, "0\n")
     assert (folder / "data.bin").read_bytes() == b""
     tree = open_trace(folder / "t.whence")

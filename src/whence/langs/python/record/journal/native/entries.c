@@ -27,7 +27,7 @@
 
 Journal journal;
 
-enum { STEP = 1 << 20 };
+enum { STEP = 1 << 20, MOST_THREADS = 1 << 20 };
 #define MOST_BYTES ((size_t)2 << 30) /* a program that runs for hours must not fill the disk */
 
 enum { ERROR_DIGITS = 4, AFTER_ERROR = 2 /* "}" and the end of the line */ };
@@ -251,9 +251,6 @@ static size_t queue_count;
 
 static Queue *queue_of(uint64_t thread)
 {
-    if (thread >= 1 << 20) {
-        return NULL;
-    }
     if (thread >= queue_count) {
         size_t wanted = (size_t)thread + 16;
         Queue *grown = realloc(queues, wanted * sizeof(Queue));
@@ -293,8 +290,8 @@ PyObject *entries_load(const char *data, size_t length)
         Entry entry;
         uint64_t kind, thread, size;
         if (!read_number(&reader, &kind) || !read_number(&reader, &thread) ||
-            reader.end - reader.at < 5) {
-            break;
+            reader.end - reader.at < 5 || thread >= MOST_THREADS) {
+            break; /* It is damaged from here on. */
         }
         memcpy(&entry.digest, reader.at, 4);
         entry.how = reader.at[4];
