@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from whence.errors import WhenceError
 from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
@@ -198,7 +199,7 @@ def save(
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget_useless(directory.parent)
         unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=directory.parent))
-    except (OSError, RuntimeError):
+    except (OSError, WhenceError):
         return False
     try:
         for name, array in (extras or {}).items():

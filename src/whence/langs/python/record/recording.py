@@ -24,6 +24,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -33,6 +34,7 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.recording_signature import sign
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
 
@@ -40,7 +42,6 @@ MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
 MAX_KEPT_CALLS = 100_000
 """The default number of calls of the functions of a filter that are kept."""
-_HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
@@ -339,9 +340,6 @@ class Recording:
             size = _stat(self._output).st_size
         close_own(self._descriptor, self._identity)
         if self._settings.key_folder and not self.is_of_child:
-            # Only now: the program must not find modules that it did not import.
-            from whence.langs.python.recording_signature import sign
-
             sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
@@ -483,14 +481,6 @@ def _lock(descriptor: int, output: str) -> None:
             raise OutputInUse(
                 f"{output}: another process records into it; name another place with -o"
             ) from None
-
-
-def to_high_number(low: int, below_limit: int = 8) -> int:
-    """Duplicate a descriptor to a high number, so that the program gets the low ones."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
-        most = _HIGHEST_DESCRIPTOR
-    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - below_limit, 3))
 
 
 def file_identity(descriptor: int) -> tuple[int, int]:

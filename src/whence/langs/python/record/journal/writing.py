@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.journalled_functions import (
@@ -29,7 +30,7 @@ from whence.langs.python.record.journal.journalled_functions import (
     InterposedFunctions,
 )
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
-from whence.langs.python.record.recording import close_own, file_identity, to_high_number
+from whence.langs.python.record.recording import close_own, file_identity
 
 WRITING = 1
 VERSION = 1
