@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from recorded import as_node, environment
 
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 PROGRAMS = {
@@ -367,7 +368,50 @@ print(open('data.bin', 'rb').read())
     code, out, err = run(folder, recorded(backend, "program.py"))
     assert (code, out) == (0, "b'mine'\n")
     assert (folder / "data.bin").read_bytes() == b"mine"
-    assert "t.whence is not whole" in err
+    assert "t.whence is not whole: the program closed the file of the trace" in err
+
+
+def test_calls_before_the_program_closes_our_files_are_kept(folder: Path, backend: str) -> None:
+    (folder / "program.py").write_text("""
+import os
+def f(n): return n
+for i in range(20): f(i)
+os.closerange(3, 2000)
+mine = [os.open('data.bin', os.O_RDWR | os.O_CREAT | os.O_APPEND)]
+while mine[-1] < 1030:
+    try: mine.append(os.dup(mine[0]))
+    except OSError: break
+for i in range(20): f(i)
+import atexit
+atexit.register(lambda: print(sum(os.fstat(number).st_size for number in mine)))
+""")
+    code, out, _ = run(folder, recorded(backend, "program.py"))
+    assert (code, out) == (0, "0\n")
+    assert (folder / "data.bin").read_bytes() == b""
+    tree = open_trace(folder / "t.whence")
+    known = recording_summary(tree)
+    assert known is not None
+    assert known.why_stopped == "the program closed the file of the trace"
+    calls = as_node(tree).calls[0].calls
+    assert [call.outcome for call in calls[:20]] == [f"→ {n}" for n in range(20)]
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_no_file_of_the_program_is_written_to_if_it_closes_the_journal(folder: Path) -> None:
+    (folder / "program.py").write_text("""
+import os, time
+def f(): return time.time()
+f()
+os.closerange(3, 2000)
+mine = os.open('data.bin', os.O_RDWR | os.O_CREAT)
+for number in range(900, 1024): os.dup2(mine, number)
+block = 'x' * 1000
+for i in range(3000): os.environ['A'] = block; os.getcwd(); f()
+print(os.fstat(1010).st_size)
+""")
+    code, out, _ = run(folder, recorded("native", "--journal", "program.py"))
+    assert (code, out) == (0, "0\n")
+    assert (folder / "data.bin").read_bytes() == b""
 
 
 def test_an_interrupt_from_outside_ends_it_by_the_signal(folder: Path, backend: str) -> None:

@@ -42,6 +42,7 @@ from whence.langs.python.record.journal.kept_files import (
     Sandbox,
 )
 from whence.langs.python.record.journal.writing import (
+    STOPPED,
     Arguments,
     Keywords,
     Original,
@@ -51,6 +52,7 @@ from whence.langs.python.record.journal.writing import (
     open_request,
     own_files,
     start_random,
+    why_stopped,
 )
 
 PLAYING = 2
@@ -128,6 +130,9 @@ class JournalPlayer:
         if {name: heading.get(name) for name in conditions()} != conditions():
             raise WhenceError(f"{path}: is the journal of another Python or another whence")
         _interposition.load(data, data.index(b"\n") + 1)
+        error = heading.get(STOPPED)
+        self._stopped = why_stopped(error if isinstance(error, int) else 0)
+        """Why the journal ended before the program did."""
         self._process = int(heading["pid"])
         """The process id that the program receives."""
         self._functions = InterposedFunctions(self._handlers(), self._imported)
@@ -188,12 +193,19 @@ class JournalPlayer:
         _, played, left, _ = _interposition.state()
         self._write_report({"played": played, "left": left})
 
+    @property
+    def problem(self) -> str:
+        """A journal that is played does not fail."""
+        return ""
+
     # --- ends --------------------------------------------------------------------------------
 
     def _diverged(self, kind: str, arguments: Arguments, recorded: str | None) -> NoReturn:
         request = f"{public_name(kind)}({', '.join(map(_shown, arguments))})"
         if recorded is None:
             answer = "nothing more"
+            if self._stopped:
+                answer += f", because the journal stopped: {self._stopped}"
         elif recorded == kind:
             answer = f"{public_name(kind)} of something else, or what it gave is not kept"
         else:

@@ -464,7 +464,8 @@ static PyObject *error_class(PyObject *name)
     return found;
 }
 
-void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
+/* Raises the exception that was encoded; false if it is damaged, with another exception set. */
+bool error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
 {
     PyObject *name = value_decode(reader, 0), *parts = NULL;
     PyObject *kind = name == NULL || !PyUnicode_Check(name) ? NULL : error_class(name);
@@ -496,10 +497,12 @@ void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
     } else if (!PyErr_Occurred()) {
         unsound();
     }
+    bool done = error != NULL;
     Py_XDECREF(error);
     Py_XDECREF(parts);
     Py_XDECREF(kind);
     Py_XDECREF(name);
+    return done;
 }
 
 /* ---- the digest of a request ---- */
