@@ -13,7 +13,7 @@ from mutation import MISTAKEN, Subject, debugged
 from rewritten_references import blame, write_rewritten
 
 
-@pytest.mark.parametrize("bug", spread(corpus(), 16))
+@pytest.mark.parametrize("bug", spread(corpus(), 30))
 @pytest.mark.parametrize("interfaces", [False, True])
 def test_no_other_function_is_blamed(bug: Bug, interfaces: bool, tmp_path: Path) -> None:
     if not bug.can_run:

@@ -147,6 +147,29 @@ print(use(maker(3)))
         "maker",
         "use",
     ),
+    "comprehension_that_runs": (
+        """
+def scaled(x):
+    result = x * 2
+    return result
+def every(xs):
+    return sum(scaled(x_2) for x_2 in xs)
+def main():
+    print(every([1, 2]))
+main()
+""",
+        """
+def scaled(x):
+    return x * 3
+def every(xs):
+    return sum(scaled(x) for x in xs)
+def main():
+    print(every([1, 2]))
+main()
+""",
+        "scaled",
+        "",
+    ),
     "default_of_a_function": (
         """
 def add(x, step=2):
@@ -467,9 +490,13 @@ def diagnosed(reference: str, program: str, folder: Path) -> tuple[str, set[str]
     return blamed, {call.function for call in verdicts if call.verdict is WRONG}
 
 
+FOUND = {"swapped_arguments", "wrong_kind", "comprehension_that_runs", "cache_filled_before"}
+"""The function at fault is found here; in other programs nobody need be blamed."""
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_function_that_only_differs_is_not_blamed(name: str, tmp_path: Path) -> None:
     reference, program, at_fault, innocent = CASES[name]
     blamed, wrong = diagnosed(reference, program, tmp_path)
-    assert blamed in (at_fault, ""), (blamed, wrong)
-    assert innocent not in wrong
+    assert blamed == at_fault or (blamed == "" and name not in FOUND), (blamed, wrong)
+    assert not innocent or innocent not in wrong

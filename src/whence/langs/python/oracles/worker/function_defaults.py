@@ -33,6 +33,8 @@ class SourceDefaults:
 
     def of(self, code: CodeType) -> Defaults | None:
         """The defaults of a function; None if another one of its name is in the same line."""
+        if code.co_name.startswith("<") and code.co_name != "<lambda>":
+            return {}  # the code of a comprehension
         found = self._by_place.get((code.co_name, code.co_firstlineno), [])
         same = all(_texts(other) == _texts(found[0]) for other in found)
         return found[0] if found and same else None
