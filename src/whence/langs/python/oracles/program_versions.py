@@ -214,10 +214,13 @@ class VersionPair:
     @cached_property
     def only_functions_differ(self) -> bool:
         """Whether the versions differ only inside functions."""
+        return self.same_data and all(map(self._same_bodies, self.files()))
+
+    @cached_property
+    def same_data(self) -> bool:
+        """Whether files other than Python's are the same in both versions."""
         other = self.reference
-        if other.script is None and not _same_data(other.anchor, other.folder):
-            return False
-        return all(map(self._same_bodies, self.files()))
+        return other.script is not None or _same_data(other.anchor, other.folder)
 
     def _same_bodies(self, file: str) -> bool:
         other = self.reference.file(file, self.main)

@@ -387,7 +387,7 @@ class ReferenceOracle:
 
     @cached_property
     def _several_differ(self) -> bool:
-        """Whether more than one function that ran differs.
+        """Whether more than one function that ran differs, or data files differ as well.
 
         If it is only one, a call that differs leads to it. If there are several, the difference may
         show in a function that is right but was given something wrong.
@@ -398,7 +398,7 @@ class ReferenceOracle:
             for code in codes
             if self.versions.same(code) is not True and not code.is_text
         }
-        return len(changed) > 1
+        return len(changed) > (1 if self.versions.same_data else 0)
 
     def _verdict(self, position: int) -> tuple[Verdict, str]:
         """The verdict on a call and how it was reached; each call is judged once."""

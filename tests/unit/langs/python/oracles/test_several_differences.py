@@ -470,11 +470,15 @@ asyncio.run(main())
 
 
 def diagnosed(reference: str, program: str, folder: Path) -> tuple[str, set[str]]:
-    """The function that is blamed, or why none is; and all functions with a call judged wrong."""
+    """The function that is blamed, if any; and all functions with a call judged wrong."""
     (folder / "good.py").write_text(reference)
     (folder / "bad.py").write_text(program)
-    tree = run_recorded(folder / "bad.py")
-    oracle = reference_oracle_for(tree, str(folder / "good.py"))
+    return diagnosed_script(folder / "bad.py", folder / "good.py")
+
+
+def diagnosed_script(program: Path, reference: Path) -> tuple[str, set[str]]:
+    tree = run_recorded(program)
+    oracle = reference_oracle_for(tree, str(reference))
     try:
         verdicts = judged(tree, oracle)
         session = SessionDriver(State(tree), [oracle])
@@ -500,3 +504,22 @@ def test_a_function_that_only_differs_is_not_blamed(name: str, tmp_path: Path) -
     blamed, wrong = diagnosed(reference, program, tmp_path)
     assert blamed == at_fault or (blamed == "" and name not in FOUND), (blamed, wrong)
     assert not innocent or innocent not in wrong
+
+
+def test_a_function_is_not_blamed_for_a_data_file_that_differs(tmp_path: Path) -> None:
+    program = """
+import pathlib
+def rate():
+    return int(pathlib.Path(__file__).with_name("rate.txt").read_text())
+print(rate())
+"""
+    good = tmp_path / "good"
+    good.mkdir()
+    for folder, text, data in (
+        (tmp_path, program, "7"),
+        (good, program.replace("return int(", "return 0 + int("), "8"),
+    ):
+        (folder / "program.py").write_text(text)
+        (folder / "rate.txt").write_text(data)
+    blamed, _ = diagnosed_script(tmp_path / "program.py", good)
+    assert blamed == ""
