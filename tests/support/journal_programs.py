@@ -13,6 +13,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from whence.langs.python.recording_signature import allow
 from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.trace.trace_reader import open_trace
 
@@ -59,6 +60,7 @@ class World:
             [sys.executable, "-m", "whence", *words], cwd=self.home, env={**os.environ, **moved},
             input=program.stdin, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
+        allow(self.recording)  # after `os._exit` or a kill nobody is left to sign it
         for name, changed in program.after.items():
             if changed is None:
                 (self.home / name).unlink()
