@@ -57,6 +57,8 @@ def sign(recording: AnyPath, folder: str) -> None:
     `folder` is where the key is. Does nothing if there is no place for the key or the signature:
     the recording is then foreign.
     """
+    if not folder:
+        return
     with contextlib.suppress(OSError, WhenceError):
         key = _key(folder, create=True)
         lines = [

@@ -113,12 +113,17 @@ def test_a_key_that_others_can_read_is_not_used(recording):
     assert "is not yours alone" in why_foreign(recording)
 
 
-def test_without_a_home_nothing_is_signed_and_everything_is_foreign(recording, monkeypatch):
+def test_without_a_home_nothing_is_signed_and_everything_is_foreign(
+    recording, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setattr(Path, "home", _no_home)
     assert key_folder() == ""
     sign(recording, key_folder())
     assert "this user has no home folder" in why_foreign(recording)
+    assert not (tmp_path / "recording-key").exists()
+    assert not Path(f"{recording}.signature").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]\n", b'{"part": ""}\n', b"1\n" * 70_000])
