@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if gone and not left:
         print("Nothing that was called wrong occurs now.")
         return 0
-    print(f"`whence debug {os.path.relpath(again)}` continues from here.")
+    print(f"`whence debug {shlex.quote(os.path.relpath(again))}` continues from here.")
     return 1
 
 
