@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from whence.cli import main as whence
 from whence.cli import strategies
+from whence.cli.record import protected, target_of
 from whence.errors import WhenceError
 
 
@@ -58,3 +60,32 @@ def test_a_bug_of_whence_says_what_to_report(
     shown = capsys.readouterr().err
     assert "Traceback" in shown
     assert "this is a bug in whence" in shown
+
+
+@pytest.mark.parametrize("command", ["run", "test", "call", "bisect"])
+def test_an_option_before_two_dashes_takes_no_word_of_the_program(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parsed: list[argparse.Namespace] = []
+
+    def parse(self: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+        options = self.parse_known_args(words)[0]
+        parsed.append(options)
+        options.run = lambda _: 0
+        return options
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
+    assert whence([command, "--regression-test", "--", "-q"]) == 0
+    assert parsed[0].regression_test == ""
+    with pytest.raises(SystemExit) as ended:
+        whence([command, "--trust", "--", "-q"])
+    assert ended.value.code == 2
+    assert "--trust needs a value" in capsys.readouterr().err
+
+
+def test_the_program_gets_its_own_option_and_dashes() -> None:
+    words = protected(["run", "--regression-test", "--", "p.py", "--regression-test", "--", "-x"])
+    assert not any(word == "--" for word in words)
+    options = sys.modules["whence.cli.main"].parser(("run",)).parse_args(words)
+    target = target_of(options, "")
+    assert (target.name, target.arguments) == ("p.py", ("--regression-test", "--", "-x"))
