@@ -71,9 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _prepare_streams()
         if arguments is None:
             _end_orderly()
-    if words[:1] == ["test"]:
-        words = importlib.import_module("whence.cli.test").separated(words)
-    options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
+    try:
+        if words[:1] == ["test"]:
+            words = importlib.import_module("whence.cli.test").separated(words)
+        options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
+    except KeyboardInterrupt:  # the modules of the commands are imported here
+        print("whence: stopped", file=sys.stderr)
+        return 130
     missing = _option_without_value(options)
     if missing:
         parser((words[0],)).error(f"{missing} needs a value before the --")

@@ -26,6 +26,7 @@ from whence.errors import WhenceError
 from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
 from whence.oracle.remembered import StoredAnswer
+from whence.regular_files import read_regular_file
 
 NAME = "answers.jsonl"
 WITHDRAWN = "withdrawn"
@@ -124,9 +125,10 @@ class AnswerFile:
             ) from problem
 
     def withdraw(self, answers: Iterable[StoredAnswer], date: str) -> None:
-        """Add lines that withdraw answers."""
+        """Add lines that withdraw answers, also those with a later date: a clock may be wrong."""
         self.append(
-            replace(answer, verdict=None, date=date, expected=None, mark="") for answer in answers
+            replace(answer, verdict=None, date=max(date, answer.date), expected=None, mark="")
+            for answer in answers
         )
 
     def _refresh(self) -> None:
@@ -146,7 +148,7 @@ class AnswerFile:
         if size > _MAX_BYTES:
             raise WhenceError(f"{self.path} has {size:,} bytes, more than a file of answers has")
         try:
-            data = self.path.read_bytes()
+            data = read_regular_file(self.path, _MAX_BYTES)
         except OSError as problem:
             raise self._unreadable(problem) from problem
         answers: list[StoredAnswer] = []

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from whence.errors import WhenceError
 from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
@@ -198,7 +199,7 @@ def save(
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget_useless(directory.parent)
         unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=directory.parent))
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, WhenceError):  # there may be no home folder
         return False
     try:
         for name, array in (extras or {}).items():
@@ -258,7 +259,7 @@ def _directory(path: Path) -> Path:
 def _forget_useless(directory: Path) -> None:
     """Remove the indexes of files that are gone or changed, and what a killed process left."""
     for entry in directory.iterdir():
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             if entry.name.startswith("unfinished-"):
                 useless = time.time() - entry.stat().st_mtime > _FORGOTTEN
             else:

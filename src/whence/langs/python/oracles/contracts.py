@@ -50,6 +50,7 @@ from whence.model.call import Call, OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
+from whence.regular_files import read_regular_file
 from whence.tree.column_tree import ColumnTree
 
 _DECLARING = re.compile(
@@ -237,7 +238,7 @@ def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) 
 def declares(file: str) -> bool:
     """Whether a source file imports something that contracts are declared with."""
     try:
-        source = Path(file).read_bytes()
+        source = read_regular_file(file)
     except OSError:
         return False
     return _DECLARING.search(source) is not None
