@@ -21,11 +21,11 @@ from whence.session.state import State, expectations
 from whence.tree.readable_call import readable_call
 
 VERSION = 1
-MOST_CALLS = 20
+MOST_CALLS = 50
 """The most candidates that are written in full."""
 MOST_IDS = 1000
 """The most ids in one list."""
-MOST_CHARACTERS = 4000
+MOST_CHARACTERS = 1000
 """The most characters of a candidate's equation."""
 
 
