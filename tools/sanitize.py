@@ -29,6 +29,8 @@ TESTS = [
     "tests/unit/langs/python/record",
     "tests/unit/langs/python/trace",
     "tests/unit/langs/python/provenance",
+    "tests/unit/langs/python/replay/test_journal.py",
+    "tests/property/test_damaged_files.py",
     "tests/soak/test_threads.py",
 ]
 

@@ -2,14 +2,19 @@
 
 Both follow the XDG base directory specification. What is kept may hold values of programs, so
 folders and files are for this user only, whatever the umask.
+
+A debuggee imports this, so nothing here imports `pathlib` before it is needed.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whence.errors import WhenceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -25,17 +30,19 @@ def cache_folder() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "whence"
 
 
-def make_private_folder(path: Path) -> None:
+def make_private_folder(path: str | os.PathLike[str]) -> None:
     """Create a folder for this user only, and the missing folders above it."""
-    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    os.makedirs(path, mode=PRIVATE_FOLDER, exist_ok=True)
 
 
-def open_private_file(path: str | Path, flags: int) -> int:
+def open_private_file(path: str | os.PathLike[str], flags: int) -> int:
     """Open a file, which is created for this user only."""
     return os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
 
 
 def _base(variable: str, default: str) -> Path:
+    from pathlib import Path
+
     folder = Path(os.environ.get(variable, ""))
     if folder.is_absolute():  # the specification says to ignore a relative one
         return folder

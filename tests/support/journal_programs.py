@@ -105,6 +105,103 @@ PROGRAMS = {
         import zoneinfo
         """,
     ),
+    "memory and interpreter statistics": Program(
+        """
+        import gc, sys, tracemalloc
+        tracemalloc.start()
+        use(sys.getallocatedblocks(), gc.get_stats(), gc.get_count())
+        use(tracemalloc.get_traced_memory(), tracemalloc.get_tracemalloc_memory())
+        tracemalloc.stop()
+        gc.freeze()
+        use(gc.get_freeze_count())
+        gc.unfreeze()
+        """
+    ),
+    "the machine and its users": Program(
+        """
+        import grp, os, pwd, signal, socket, time, threading
+        use(os.sysconf('SC_AVPHYS_PAGES'), os.getpriority(os.PRIO_PROCESS, 0))
+        use(os.sched_getaffinity(0), socket.if_nameindex())
+        use(pwd.getpwuid(0), pwd.getpwall(), grp.getgrgid(0), grp.getgrall())
+        for function, argument in (
+            (pwd.getpwnam, 'nobody of this name'),
+            (grp.getgrnam, 'nobody of this name'),
+            (socket.if_nametoindex, 'none'),
+            (socket.getservbyname, 'http'),
+            (socket.getprotobyname, 'tcp'),
+        ):
+            try:
+                use(function(argument))
+            except (KeyError, OSError) as error:
+                use(type(error), str(error))
+        try:
+            use(os.getlogin())
+        except OSError as error:
+            use(str(error))
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+        use(signal.getitimer(signal.ITIMER_REAL))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        use(time.pthread_getcpuclockid(threading.get_ident()))
+        """
+    ),
+    "random bytes of ssl": Program(
+        """
+        import ssl
+        use(ssl.RAND_bytes(8), ssl.RAND_status())
+        """
+    ),
+    "ctypes": Program(
+        """
+        import ctypes
+        use(ctypes.CDLL(None).getpid())
+        """,
+        refused="It uses ctypes",
+    ),
+    "ctypes without the outside world": Program(
+        """
+        import ctypes
+        use(ctypes.CDLL(None).strlen(b'abc'), ctypes.c_int(3).value)
+        """
+    ),
+    "a database in memory that picks a random number": Program(
+        """
+        import sqlite3
+        use(sqlite3.connect(':memory:').execute('select random()').fetchall())
+        """,
+        refused="It uses sqlite3",
+    ),
+    "the clock as numpy reads it": Program(
+        """
+        import time, numpy
+        use(str(numpy.datetime64('now')), str(numpy.datetime64('now')) < '2020')
+        """,
+        if_refused="numpy",
+    ),
+    "a module that is written, imported, written and reloaded": Program(
+        """
+        import importlib, os, sys
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, os.getcwd())
+        open('written.py', 'w').write('V = 1')
+        import written
+        use(written.V)
+        open('written.py', 'w').write('V = 2222')
+        use(importlib.reload(written).V)
+        """,
+        refused="Changed since it was recorded: written.py",
+    ),
+    "a module that is written, imported and removed": Program(
+        """
+        import os, sys
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, os.getcwd())
+        open('written.py', 'w').write('V = 1')
+        import written
+        use(written.V)
+        os.unlink('written.py')
+        """,
+        refused="Removed since it was imported: written.py",
+    ),
     "random": Program(
         """
         import random

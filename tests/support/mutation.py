@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from bug_corpus import Bug, combined, record_program
+from harmless_rewrites import rewritten
 
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.reference_oracle import reference_oracle_for
@@ -193,6 +194,8 @@ class Subject:
         self.package = package
         self.folder = folder
         self.original = folder / "original"
+        self.reference = self.original
+        """The version that whence asks."""
         spec = importlib.util.find_spec(package)
         assert spec is not None and spec.origin is not None
         origin = Path(spec.origin)
@@ -206,6 +209,25 @@ class Subject:
         self.expected = self.run(self.original)
         assert self.expected is not None and self.expected.status == 0, self.expected
         assert self.run(self.original) == self.expected, "the driver is not deterministic"
+
+    def rewrite_reference(self, seed: int, share: float, interfaces: bool) -> list[str]:
+        """Give the reference harmless rewrites; which functions differ.
+
+        A file whose rewrites do change what the driver does is left as it is.
+        """
+        self.reference = self.folder / "rewritten"
+        shutil.copytree(self.original, self.reference)
+        names = []
+        for path in sorted(self.reference.rglob("*.py")):
+            if path.name != "driver.py":
+                source = path.read_text()
+                text, changed = rewritten(source, seed, share, interfaces)
+                path.write_text(text)
+                if self.run(self.reference) == self.expected:
+                    names += changed
+                else:
+                    path.write_text(source)
+        return names
 
     def mutants(self, count: int, seed: int = 7) -> list[Mutant]:
         """Some mutants of the functions that the driver runs, of all kinds."""
@@ -350,7 +372,7 @@ def _debugged(subject: Subject, mutant: Mutant, folder: Path) -> Result:
     trace = folder / "run.whence"
     record_program(folder, ["driver.py"], trace, "", True)
     tree = open_trace(trace)
-    oracle = reference_oracle_for(tree, str(subject.original))
+    oracle = reference_oracle_for(tree, str(subject.reference))
     try:
         debugging = SessionDriver(State(tree), [oracle])
         asked = 0

@@ -30,9 +30,17 @@ from whence.session import log_entries
 from whence.session.events import Answered, Event, StrategyChosen, SwitchTurned, TrustGiven
 from whence.session.log_entries import LogEntry
 from whence.session.state import Options, State
-from whence.store.session_log import OtherTree, SessionLog, default_path, is_session
+from whence.store.session_log import (
+    NoSession,
+    OtherTree,
+    SessionLog,
+    default_path,
+    is_session,
+    put_aside,
+)
 from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.loop import LEFT, converse
+from whence.ui.terminal.messages import left_early
 from whence.ui.terminal.screen import Screen
 from whence.ui.terminal.screen_choice import choose_screen
 
@@ -126,7 +134,11 @@ def diagnose(
             result = "There is nothing to find" if opening.reason != LEFT else "Nothing was found"
             screen.note(f"{result}: {opening.reason}.")
         else:
-            outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
+            try:
+                outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
+            except KeyboardInterrupt:
+                screen.note(left_early(driver, "stopped with Ctrl-C"))
+                raise
             diagnosis = driver.diagnosis(outcome, left)
         oracle_gathering.say_notes(oracles, screen.note)
         write_report(request, driver, diagnosis, screen.note)
@@ -198,9 +210,9 @@ def _session_log(
     if request.fresh and file.exists():
         if not is_session(file):
             raise WhenceError(f"{file} is not a whence session, so --fresh leaves it alone")
-        file.unlink()
+        note(f"The earlier session is in {put_aside(file)}.")
     if request.session is not None:
-        return SessionLog(file, opened.tree, str(path), log_entries)
+        return SessionLog(file, opened.tree, str(path), log_entries, note)
     try:
         return own_log(file, opened, path, note)
     except WhenceError as problem:
@@ -216,13 +228,15 @@ def own_log(file: Path, opened: Opened, path: Path, note: Note) -> SessionLog[Lo
     the recording's file says nothing: a copy is newer, too.
     """
     if opened.began is not None and _written_before(file, opened.began):
-        note(f"{path} was recorded again; the earlier session is in {_move_away(file)}.")
+        note(f"{path} was recorded again; the earlier session is in {put_aside(file)}.")
     try:
-        return SessionLog(file, opened.tree, str(path), log_entries)
+        return SessionLog(file, opened.tree, str(path), log_entries, note)
     except OtherTree:
-        old = _move_away(file)
+        old = put_aside(file)
         note(f"{path} has changed since it was debugged; the earlier answers are in {old}.")
-        return SessionLog(file, opened.tree, str(path), log_entries)
+    except NoSession:
+        note(f"{file} is damaged; it is in {put_aside(file)} now, and a new session begins.")
+    return SessionLog(file, opened.tree, str(path), log_entries, note)
 
 
 def _written_before(file: Path, moment: float) -> bool:
@@ -230,7 +244,3 @@ def _written_before(file: Path, moment: float) -> bool:
         return file.stat().st_mtime < moment
     except OSError:
         return False
-
-
-def _move_away(file: Path) -> Path:
-    return file.replace(file.with_name(file.name + ".old"))

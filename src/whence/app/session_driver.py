@@ -38,7 +38,7 @@ from whence.report.inquiry import STOPPED, Inquiry
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session import events, log_entries
-from whence.session.engine import apply, expansion, step
+from whence.session.engine import apply, expansion
 from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import count_left, left_to_blame, narrow_diagnosis, only_suspect, react
@@ -112,6 +112,7 @@ class SessionDriver:
     def __post_init__(self) -> None:
         """Keep the first tree: the log is about it, even if the tree is expanded."""
         self._first_tree = self.state.tree
+        self._sink_problems: set[str] = set()
         if isinstance(self.reruns, Following):
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
         self._inquiry = Inquiry(self.reruns, self.sources, self.waiting, self.recording_notes)
@@ -200,8 +201,7 @@ class SessionDriver:
         state = State(tree, provenance, options=Options(ask_top=False, confirm_top=False))
         for event in (*said_before(self.state, tree), events.Begun()):
             state = apply(state, event)
-        path = None if self.log is None else self.log.path
-        log = InnerLog(self.entries, self._keep, node, tree, path)
+        log = InnerLog(self.entries, self._keep, node, tree, self.log)
         if log.has_outdated:
             self.notify(
                 f"Earlier answers inside call {node} are about steps that it no longer has."
@@ -240,10 +240,11 @@ class SessionDriver:
         return True
 
     def _step(self, event: Event) -> Outcome:
-        self.state, outcome = step(self.state, event)
+        # Kept before the reaction, which may take long and be interrupted.
+        self.state = apply(self.state, event)
         if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
             self._keep(event)
-        return outcome
+        return react(self.state)
 
     def _steps_back(self) -> int:
         """How many steps undo takes: an oracle's answer alone would be given again at once."""
@@ -358,9 +359,10 @@ class SessionDriver:
             return
         try:
             self.answer_sink.update(self.state.tree, self.state.facts.answers)
-        except WhenceError as problem:
-            self.answer_sink = None
-            self.notify(str(problem))
+        except WhenceError as problem:  # tried again after the next answer
+            if str(problem) not in self._sink_problems:
+                self._sink_problems.add(str(problem))
+                self.notify(str(problem))
 
     def _expansion(self, request: events.Expand) -> Event:
         self.notify(f"finding out what lies below call {request.node} …")
@@ -373,7 +375,10 @@ class SessionDriver:
     def _replay(self) -> None:
         """Apply the entries of the log, except those about calls that no longer exist."""
         lost = 0
-        for entry in list(self.log.entries) if self.log else []:
+        gaps = Counter(self.log.gaps if isinstance(self.log, SessionLog) else ())
+        for index, entry in enumerate(list(self.log.entries) if self.log else []):
+            for _ in range(gaps[index]):
+                self._hold_place()
             if isinstance(entry, InsideCall):
                 self.entries.append(entry)
                 continue
@@ -385,12 +390,17 @@ class SessionDriver:
                 if not isinstance(
                     event, events.Undone | events.Redone | events.Expanded | events.NotExpandable
                 ):
-                    # An undo that follows it takes back nothing, and not what came before it.
-                    self.state = self.state.with_facts(self.state.facts)
+                    self._hold_place()
             else:
                 self.entries.append(entry)
         if lost:
             self.notify(f"{lost} earlier answers are about calls that no longer exist.")
+
+    def _hold_place(self) -> None:
+        """Stand in for an entry that is lost: an undo that follows takes back nothing before it."""
+        entry = events.StrategyChosen(self.state.facts.strategy)
+        self.state = apply(self.state, entry)
+        self.entries.append(entry)
 
     def _keep(self, entry: LogEntry) -> None:
         self.entries.append(entry)
@@ -399,7 +409,6 @@ class SessionDriver:
         try:
             self.log.append(entry)
         except WhenceError as problem:
-            self.log = None
             self.notify(str(problem))
 
 

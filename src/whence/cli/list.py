@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from whence.model.call import OutcomeKind
 from whence.model.value import cut
 from whence.ports import Tree
 from whence.report.source import from_here
-from whence.store.session_log import default_path
+from whence.store.session_log import default_path, put_aside
 from whence.tree.readable_call import readable_call
 
 _COMMAND = 60
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         old = paths[: max(0, len(paths) - options.prune)]
         for path in old:
             remove(path)
-            default_path(path).unlink(missing_ok=True)
+            _put_session_aside(path)
         print(f"removed {len(old)}, kept {len(paths) - len(old)}")
         return 0
     if not paths:
@@ -52,6 +53,15 @@ def run(options: argparse.Namespace) -> int:
         for line in _lines(path):
             print(line)
     return 0
+
+
+def _put_session_aside(recording: Path) -> None:
+    """Rename the session of a recording that is gone: a new one may get the same name."""
+    session = default_path(recording)
+    # Another process may hold it; when it has ended, the log is seen to be older than a new run.
+    with contextlib.suppress(WhenceError, OSError):
+        if session.exists():
+            put_aside(session)
 
 
 def _lines(path: Path) -> list[str]:

@@ -16,7 +16,12 @@ from whence.langs.python.launching.debuggee_process import become_debuggee
 from whence.langs.python.record.backend_choice import NATIVE, PURE, VARIABLE, choose_backend
 from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.record.options import Detail, RecordOptions
-from whence.langs.python.record.recording import MAX_BYTES, usual_settings
+from whence.langs.python.record.recording import (
+    MAX_BYTES,
+    OutputInUse,
+    held_output,
+    usual_settings,
+)
 from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
@@ -179,11 +184,18 @@ def run(options: argparse.Namespace) -> NoReturn:
     target.check()
     check(options)
     order = order_of(options, target, options.output or f"{short_name(target)}.whence")
+    may_rename = options.output is None
+    order = replace(order, settings=replace(order.settings, may_rename=may_rename))
     message = ClosingMessage.AT_TERMINAL
     if options.verbose or options.quiet:
         message = ClosingMessage.ALWAYS if options.verbose else ClosingMessage.ON_PROBLEM
     order = replace(order, closing_message=message)
-    remove_companions(Path(order.settings.output))
+    try:
+        with held_output(order.settings.output):
+            remove_companions(Path(order.settings.output))
+    except OutputInUse:
+        if not may_rename:
+            raise
     # The interpreter starts once more, as it will for a re-run: it reads the hash seed then, and
     # has loaded nothing that the program does not need.
     environment: Mapping[str, str] = os.environ

@@ -89,7 +89,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     where.add_argument("--no-session", action="store_true", help="do not store the session")
     _add_oracle_options(without, keeping)
     keeping.add_argument(
-        "--fresh", action="store_true", help="start a new session and forget the stored one"
+        "--fresh",
+        action="store_true",
+        help="start a new session; the stored one is kept under another name",
     )
 
 

@@ -151,7 +151,10 @@ def _warnings(recording: RecordingFacts) -> Iterator[str]:
     if recording.unread:
         lost = f"the last {recording.unread:,} bytes are lost"
         yield f"  {'damage':<9} {recording.why_unread}: {lost}"
-    if not recording.ended:
+    if not recording.ended and recording.why_stopped:
+        why = f"the recording stopped before the program ended: {recording.why_stopped}"
+        yield f"  {'outcome':<9} not known: {why}"
+    elif not recording.ended:
         yield f"  {'outcome':<9} not known: the process was killed or is still running"
     if recording.killed:
         several = f"{recording.killed:,} child processes were"

@@ -26,6 +26,8 @@ class RecordingFacts:
     why_unread: str = ""
     ended: bool = True
     """Whether the program came to its end."""
+    why_stopped: str = ""
+    """Why the recording stopped before the program ended, such as a full disk."""
     threads: int = 1
     processes: int = 1
     """How many were recorded, with those that made no call of user code."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from whence.model.call import Mark
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
@@ -33,6 +33,18 @@ LogEntry = Event | events.Expand | InsideCall
 """What a log holds: events, and the expansions of the tree that were made between them."""
 
 
+class OuterLog(Protocol):
+    """Where the session around an inner one is kept."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if there is one."""
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file holds all that happened so far."""
+
+
 class InnerLog:
     """The entries about the inside of one call, kept in the log of the session around it."""
 
@@ -42,15 +54,25 @@ class InnerLog:
         append: Callable[[LogEntry], None],
         node: int,
         tree: Tree,
-        path: Path | None,
+        outer_log: OuterLog | None,
     ) -> None:
-        """`outer`: what the outer log holds; `append` adds to it, and to the file at `path`."""
-        self.path = path
+        """`outer`: what the outer log holds; `append` adds to it and to its file."""
+        self._outer_log = outer_log
         self._append, self._node, self._tree = append, node, fingerprint(tree)
         inside = [entry for entry in outer if isinstance(entry, InsideCall) and entry.node == node]
         self.entries = [entry.entry for entry in inside if entry.tree == self._tree]
         self.has_outdated = len(inside) > len(self.entries)
         """Whether some entries are about steps that the call no longer has."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the outer log, if there is one."""
+        return None if self._outer_log is None else self._outer_log.path
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether that file holds all that happened so far."""
+        return self._outer_log is None or self._outer_log.is_saved
 
     def append(self, entry: LogEntry) -> None:
         """Add one entry."""

@@ -1,9 +1,10 @@
 """The answers that a project remembers: `.whence/answers.jsonl`, made to be committed and reviewed.
 
 One JSON object a line: what was said of a call, by whom and when; the call as a text for readers
-and as a digest of its function, inputs, outcome, effects and output. Lines are only ever added, so
-two versions of the file merge by keeping the lines of both; a withdrawal is a line too. The order
-of the dates counts, not that of the lines.
+and as a digest of its function, inputs, outcome, effects and output; and a checksum of the line,
+which lines of earlier versions lack. Lines are only ever added, so two versions of the file merge
+by keeping the lines of both; a withdrawal is a line too. The order of the dates counts, not that of
+the lines.
 
 Invariant: reading runs no code and never fails because of a line: one that cannot be read is
 reported and skipped. Persons who disagree about a call are a conflict, which is not decided here.
@@ -11,10 +12,12 @@ reported and skipped. Persons who disagree about a call are a conflict, which is
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 try:
@@ -27,17 +30,19 @@ from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
 from whence.oracle.remembered import StoredAnswer
 from whence.regular_files import read_regular_file
+from whence.store.checked_lines import checked_line, intact_parts, is_checked
 
 NAME = "answers.jsonl"
 WITHDRAWN = "withdrawn"
 _VERDICTS = {verdict.value: verdict for verdict in Verdict if verdict is not Verdict.UNKNOWN}
 _MAX_BYTES = 64 * 2**20
 _MAX_REPORTED = 5
+_CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 
 
 def to_line(answer: StoredAnswer) -> str:
     """The answer as a line of the file, without the line end."""
-    record = {
+    record: dict[str, object] = {
         "by": answer.by,
         "call": answer.equation.text,
         "date": answer.date,
@@ -50,12 +55,23 @@ def to_line(answer: StoredAnswer) -> str:
         record["expected"] = answer.expected
     if answer.mark:
         record["mark"] = answer.mark
-    return json.dumps(record, sort_keys=True, ensure_ascii=False)
+    line = checked_line(dict(sorted(record.items())))
+    return line.decode("utf-8", "surrogatepass").removesuffix("\n")
 
 
 def from_line(line: str) -> StoredAnswer:
-    """The answer that a line holds; `ValueError` if it holds none."""
-    record = json.loads(line)
+    """The answer that a line holds; `ValueError` if it holds none, or not as it was written."""
+    if line.startswith(_CONFLICT_MARKERS):
+        raise ValueError("it is no JSON, but marks a conflict of a merge")
+    data = line.strip().encode("utf-8", "surrogatepass")
+    answer = _answer(data)
+    if is_checked(data) and next(intact_parts(data), b"") != data:
+        raise ValueError("its checksum is wrong, so it is not as it was written")
+    return answer
+
+
+def _answer(data: bytes) -> StoredAnswer:
+    record = json.loads(data)
     if not isinstance(record, dict):
         raise ValueError("it is no JSON object")
     verdict = _text(record, "verdict")
@@ -112,24 +128,21 @@ class AnswerFile:
         if not text:
             return
         try:
-            with self.path.open("a+b") as file:
+            with self.path.open("a+b", buffering=0) as file:
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                 if not _ends_a_line(file.fileno()):
                     text = "\n" + text
-                file.write(text.encode("utf-8", "surrogatepass"))
+                _write_all(file, text.encode("utf-8", "surrogatepass"))
         except OSError as problem:
             raise WhenceError(
                 f"{self.path}: answers cannot be remembered there ({problem.strerror}); "
-                "the session goes on, and nothing more is remembered"
+                "the session goes on, and that is tried again after the next answer"
             ) from problem
 
     def withdraw(self, answers: Iterable[StoredAnswer], date: str) -> None:
-        """Add lines that withdraw answers, also those with a later date: a clock may be wrong."""
-        self.append(
-            replace(answer, verdict=None, date=max(date, answer.date), expected=None, mark="")
-            for answer in answers
-        )
+        """Add lines that withdraw answers."""
+        self.append(withdrawal(answer, date) for answer in answers)
 
     def _refresh(self) -> None:
         try:
@@ -153,13 +166,17 @@ class AnswerFile:
             raise self._unreadable(problem) from problem
         answers: list[StoredAnswer] = []
         damaged: list[str] = []
-        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        for number, line in enumerate(data.split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
-                answers.append(from_line(line))
+                answers.append(from_line(line.decode("utf-8", "surrogatepass")))
             except (ValueError, RecursionError) as problem:
-                damaged.append(f"{self.path}:{number} is skipped: {_brief(problem)}")
+                # Two lines are one if the byte between them is damaged.
+                parts = list(_intact_answers(line))
+                answers += parts
+                if not parts:
+                    damaged.append(f"{self.path}:{number} is skipped: {_brief(problem)}")
         self._report(damaged)
         return answers
 
@@ -175,6 +192,23 @@ class AnswerFile:
         return WhenceError(f"{self.path}: cannot be read ({problem.strerror})")
 
 
+def withdrawal(answer: StoredAnswer, date: str) -> StoredAnswer:
+    """The line that withdraws an answer, even one with a later date: a clock may be wrong."""
+    return replace(answer, verdict=None, date=max(date, answer.date), expected=None, mark="")
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """Append all of it, or nothing."""
+    end = os.fstat(file.fileno()).st_size
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[file.write(left) :]
+    except OSError:
+        file.truncate(end)
+        raise
+
+
 def _holding(answers: list[StoredAnswer]) -> dict[str, dict[str, StoredAnswer]]:
     """For each digest the last answer of each person that was not withdrawn."""
     by_digest: dict[str, dict[str, StoredAnswer]] = {}
@@ -184,6 +218,12 @@ def _holding(answers: list[StoredAnswer]) -> dict[str, dict[str, StoredAnswer]]:
         if answer.verdict is not None:
             by_person[answer.by] = answer
     return {digest: by_person for digest, by_person in by_digest.items() if by_person}
+
+
+def _intact_answers(line: bytes) -> Iterator[StoredAnswer]:
+    for part in intact_parts(line):
+        with contextlib.suppress(ValueError, RecursionError):
+            yield _answer(part)
 
 
 def _ends_a_line(descriptor: int) -> bool:

@@ -12,7 +12,7 @@ from whence.model.equation import StableEquation
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.oracle.remembered import StoredAnswer
 from whence.ports import Identify, Tree
-from whence.store.answer_file import AnswerFile
+from whence.store.answer_file import AnswerFile, withdrawal
 from whence.tree.readable_call import readable_call
 
 
@@ -68,8 +68,13 @@ class AnswerWriter:
             for stored in self.file.about(answer.equation.digest)
             if self._settles and stored.by != by and stored.verdict is not answer.verdict
         ]
-        self.file.withdraw(withdrawn, date)
-        self.file.append(replace(answer, by=by, date=date) for answer in new)
+        # In one piece: what was said before is not withdrawn without what is said now.
+        self.file.append(
+            [
+                *(withdrawal(stored, date) for stored in withdrawn),
+                *(replace(answer, by=by, date=date) for answer in new),
+            ]
+        )
         if new:
             path = "/".join(self.file.path.parts[-2:])
             self._report_once("written", f"Answers are remembered in {path} for later runs.")

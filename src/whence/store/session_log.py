@@ -2,8 +2,14 @@
 
 One JSON object a line; the first is a header that names the tree. Each line is written in one
 piece before the next question is asked, so a killed process loses at most the line that it was
-writing: reading stops before an incomplete last line, and writing continues from there. Nothing
-is ever rewritten; undo is an event like any other.
+writing. Nothing is ever rewritten; undo is an event like any other.
+
+Every line carries a checksum (`checked_lines.py`), into which the tree's fingerprint goes, too. So
+a damaged line is left out, and the others are known to be about this tree even if the header is
+damaged. Version 1 had no checksums; such a log is read, and goes on with checked lines.
+
+Invariant: no log is ever deleted or overwritten. One that is in the way is renamed, under its lock
+(`put_aside`). A log that disappears while its session goes on is written anew.
 
 This module has the file, its header and its lock. What the entries are is given to it as an
 `EntryFormat` (`session/log_entries.py`), because the session stands above this package.
@@ -12,11 +18,13 @@ This module has the file, its header and its lock. What the entries are is given
 from __future__ import annotations
 
 import hashlib
+import io
+import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 try:
     import fcntl
@@ -25,11 +33,13 @@ except ImportError:  # not on Windows
 
 from whence.errors import WhenceError
 from whence.ports import Tree
+from whence.store.checked_lines import checked_line, intact_parts, is_checked
 from whence.tree.fingerprint import fingerprint
 from whence.user_folders import state_folder
 
-VERSION = 1
+VERSION = 2
 _FIRST_BYTES = b'{"whence": "session"'
+_DAMAGED = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
 Entry = TypeVar("Entry")
 
@@ -48,42 +58,89 @@ class OtherTree(WhenceError):
     """The file is a session, but about another tree."""
 
 
+class NoSession(WhenceError):
+    """The file is no session, or its beginning is damaged."""
+
+
+class SessionHeld(WhenceError):
+    """Another process has the session open."""
+
+
 def is_session(path: Path) -> bool:
     """Whether a file is a session, or the beginning of one."""
     with path.open("rb") as file:
         return _FIRST_BYTES.startswith(file.read(len(_FIRST_BYTES)))
 
 
+def put_aside(path: Path) -> Path:
+    """Rename a session log that no process has open; returns its new name.
+
+    `SessionHeld` if a process has it open. An earlier log that was put aside is not overwritten.
+    """
+    file = _open_locked(path)
+    try:
+        for number in itertools.count(1):
+            aside = path.with_name(f"{path.name}.old{f'.{number}' if number > 1 else ''}")
+            try:
+                aside.touch(mode=0o600, exist_ok=False)  # so that no other process takes the name
+            except FileExistsError:
+                continue
+            return path.replace(aside)
+        raise AssertionError("there is always another number")
+    finally:
+        file.close()
+
+
 class SessionLog(Generic[Entry]):
     """An append-only file of entries. Only one process holds it at a time."""
 
-    def __init__(self, path: Path, tree: Tree, name: str, entry_format: EntryFormat[Entry]) -> None:
-        """Open the log at `path`, or start it. `entries` are those that it holds."""
+    def __init__(
+        self,
+        path: Path,
+        tree: Tree,
+        name: str,
+        entry_format: EntryFormat[Entry],
+        notify: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """Open the log at `path`, or start it. `entries` are those that it holds.
+
+        `notify` is told what is damaged, and where the session goes on if its file disappears.
+        """
         self.path = path
         self.entries: list[Entry] = []
+        self.gaps: list[int] = []
+        """For each damaged line, which was left out, how many entries come before it."""
         self._format = entry_format
-        header: dict[str, object] = {
+        self._notify = notify
+        self._unsaved = b""
+        """Lines that could not be written, such as on a full disk."""
+        self._failed = False
+        self._about = fingerprint(tree)
+        self._header: dict[str, object] = {
             "whence": "session",
             "version": VERSION,
             "tree": name,
-            "fingerprint": fingerprint(tree),
+            "fingerprint": self._about,
         }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = path.open("a+b")
+            self._file = _open_locked(path)  # before reading: another process could still append
         except OSError as problem:
             raise self._not_writable(problem) from problem
         try:
-            self._lock()  # before reading: another process could still append
-            complete = self._read(header)
-            self._file.truncate(complete)
-            if complete == 0:
-                self._write(header)
+            if self._read() == 0:
+                self._write(checked_line(self._header))
         except BaseException as problem:
             self._file.close()
             if isinstance(problem, OSError):
                 raise self._not_writable(problem) from problem
             raise
+        if self.gaps:
+            lines = "1 line is" if len(self.gaps) == 1 else f"{len(self.gaps)} lines are"
+            self._notify(
+                f"{path}: {lines} damaged and left out. An answer that was there is asked for "
+                "again; what was taken back there holds again."
+            )
 
     def _not_writable(self, problem: OSError) -> WhenceError:
         return WhenceError(
@@ -91,77 +148,191 @@ class SessionLog(Generic[Entry]):
             "name another file with --session, or go on without with --no-session"
         )
 
-    def _lock(self) -> None:
-        """Two processes that append to one log would contradict each other."""
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            raise WhenceError(
-                f"{self.path} is held by another whence; end that one, or go on apart from it "
-                "with --no-session"
-            ) from problem
-
     def append(self, entry: Entry) -> None:
-        """Write one entry. The operating system has it when this returns."""
-        self._write(self._format.encode(entry))
+        """Write one entry. The operating system has it when this returns.
+
+        A `WhenceError` says that it is not saved. The next call tries again, and raises no second
+        time.
+        """
+        line = checked_line(self._format.encode(entry), self._about)
         self.entries.append(entry)
+        try:
+            if not self._is_in_place():
+                self._move_on()  # which writes all entries
+            else:
+                self._unsaved += line
+                self._write(self._unsaved)
+        except OSError as problem:
+            if not self._failed:
+                self._failed = True
+                raise WhenceError(
+                    f"{self.path}: this answer could not be saved ({problem.strerror}); the "
+                    "session goes on in memory, and saving is tried again after the next answer"
+                ) from problem
+            return
+        self._unsaved = b""
+        if self._failed:
+            self._failed = False
+            self._notify(f"All answers are saved in {self.path} again.")
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file holds all entries."""
+        return not self._failed and self._is_in_place()
 
     def close(self) -> None:
-        """Close the file and release its lock."""
+        """Close the file and release its lock. What is not saved is tried once more."""
+        if self._unsaved and self._is_in_place():
+            try:
+                self._write(self._unsaved)
+            except OSError:
+                pass  # it was said when it failed first
+            else:
+                self._unsaved, self._failed = b"", False
         self._file.close()
 
-    def _write(self, record: Mapping[str, object]) -> None:
-        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-        try:
-            self._file.write(line)
-            self._file.flush()
-        except OSError as problem:
-            raise WhenceError(
-                f"{self.path}: this answer could not be saved ({problem.strerror}); "
-                "the session goes on, but only in memory"
-            ) from problem
+    def _is_in_place(self) -> bool:
+        """Whether the log is still where it was, and not moved or deleted by somebody."""
+        return not self._file.closed and _is_at(self._file, self.path)
 
-    def _read(self, header: Mapping[str, object]) -> int:
-        """Read the entries and return how many bytes of the file are complete lines."""
-        complete = 0
-        self._file.seek(0)
-        for number, line in enumerate(self._file, 1):
-            if not line.endswith(b"\n"):
-                break
+    def _move_on(self) -> None:
+        """Write the whole session to a new file, because the old one is gone."""
+        gone = self.path
+        gone.parent.mkdir(parents=True, exist_ok=True)
+        for path in itertools.chain(
+            [gone], (gone.with_name(f"{gone.name}.{number}") for number in itertools.count(2))
+        ):
             try:
-                record = json.loads(line)
-                if number == 1:
-                    self._check(record, header)
-                else:
-                    self.entries.append(self._format.decode(record))
-            except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as problem:
-                raise WhenceError(
-                    f"{self.path}:{number}: not a line of a whence session ({problem}); "
-                    "delete the file to start again, or cut it off before this line"
-                ) from problem
-            complete += len(line)
-        if complete == 0 and not is_session(self.path):
-            raise self._no_session()
-        return complete
+                file = _open_locked(path, os.O_EXCL)
+            except FileExistsError:
+                continue
+            break
+        lines = [checked_line(self._header)]
+        lines += (checked_line(self._format.encode(entry), self._about) for entry in self.entries)
+        self._file.close()
+        self._file, self.path = file, path
+        self._unsaved = b"".join(lines)
+        self._write(self._unsaved)
+        self._notify(
+            f"{gone} was moved or deleted during this session; all answers are kept in {path} now."
+        )
 
-    def _check(self, header: Any, expected: Mapping[str, object]) -> None:
+    def _write(self, lines: bytes) -> None:
+        """Append whole lines, or nothing."""
+        end = os.fstat(self._file.fileno()).st_size
+        left = memoryview(lines)
+        try:
+            while left:
+                left = left[self._file.write(left) or 0 :]
+        except OSError:
+            self._file.truncate(end)
+            raise
+
+    def _read(self) -> int:
+        """Read the entries and return how many bytes the file has.
+
+        The last line is incomplete if a process was killed while it wrote it. It is cut off.
+        """
+        self._file.seek(0)
+        lines = list(io.BytesIO(self._file.readall() or b""))
+        if lines and not lines[-1].endswith(b"\n"):
+            self._mend_last_line(lines)
+        if not lines:
+            return 0
+        # If the end of the first line is damaged, the first entry is in it.
+        version = self._version(next(intact_parts(lines[0]), lines[0]))
+        self.entries += self._decoded(intact_parts(lines[0], self._about))
+        for line in lines[1:]:
+            decoded = list(self._decoded(self._parts(line, version)))
+            self.entries += decoded
+            if not decoded and line.strip():
+                self.gaps.append(len(self.entries))
+        if version is None and not self.entries:
+            raise NoSession(
+                f"{self.path}:1: not a whence session; name another file with --session"
+            )
+        return sum(map(len, lines))
+
+    def _mend_last_line(self, lines: list[bytes]) -> None:
+        """End an incomplete last line, or cut it off if it holds nothing."""
+        is_whole = any(True for _ in intact_parts(lines[-1], self._about if lines[1:] else ""))
+        if (
+            not is_whole
+            and not lines[1:]
+            and not _FIRST_BYTES.startswith(lines[0][: len(_FIRST_BYTES)])
+        ):
+            return  # a file of the user
+        if is_whole:
+            self._file.write(b"\n")
+            lines[-1] += b"\n"
+        else:
+            self._file.truncate(sum(map(len, lines[:-1])))
+            del lines[-1]
+
+    def _parts(self, line: bytes, version: int | None) -> Iterator[bytes]:
+        if version == 1 and not is_checked(line):
+            return iter((line,))
+        return intact_parts(line, self._about)
+
+    def _decoded(self, parts: Iterator[bytes]) -> Iterator[Entry]:
+        for part in parts:
+            try:
+                yield self._format.decode(json.loads(part))
+            except _DAMAGED:
+                continue
+
+    def _version(self, line: bytes) -> int | None:
+        """The version of the log with this first line; None if it is damaged."""
+        try:
+            header = json.loads(line)
+        except _DAMAGED:
+            return None
         if not isinstance(header, dict) or header.get("whence") != "session":
-            raise self._no_session()
-        if header.get("version") != VERSION:
+            return None
+        if is_checked(line) and not any(True for _ in intact_parts(line)):
+            return None
+        if header.get("version") not in (1, VERSION):
             raise WhenceError(
                 f"{self.path} is a session of version {header.get('version')}; this whence reads "
                 f"version {VERSION}: use the whence that wrote it, or start again with --fresh"
             )
-        if header.get("fingerprint") != expected["fingerprint"]:
+        if header.get("version") == VERSION and not is_checked(line):
+            return None
+        if header.get("fingerprint") != self._about:
             raise OtherTree(
                 f"{self.path} is a session about another tree ({header.get('tree')}); "
                 "start again with --fresh, or name another file with --session"
             )
+        return int(header["version"])
 
-    def _no_session(self) -> WhenceError:
-        return WhenceError(f"{self.path} is not a whence session; name another file with --session")
+
+def _open_locked(path: Path, flags: int = 0) -> io.FileIO:
+    """The file, opened for appending and locked. Two processes must not append to one log."""
+
+    def opener(name: str, _: int) -> int:
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | flags, 0o666)
+
+    while True:
+        file = io.FileIO(str(path), "a+", opener=opener)
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            file.close()
+            raise SessionHeld(
+                f"{path} is held by another whence; end that one, or go on apart from it "
+                "with --no-session"
+            ) from problem
+        if _is_at(file, path):
+            return file
+        file.close()  # it was renamed before we had the lock
+
+
+def _is_at(file: io.FileIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
 
 
 def default_path(tree_path: Path, about: str = "") -> Path:

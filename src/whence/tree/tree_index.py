@@ -199,7 +199,7 @@ def save(
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget_useless(directory.parent)
         unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=directory.parent))
-    except (OSError, RuntimeError, WhenceError):  # there may be no home folder
+    except (OSError, WhenceError):
         return False
     try:
         for name, array in (extras or {}).items():

@@ -25,6 +25,10 @@ class KeptLog(Protocol):
     def path(self) -> Path | None:
         """The file, if there is one."""
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file holds all that happened so far."""
+
 
 class DrivenSession(Protocol):
     """A session with all that surrounds it, as an interface sees it."""

@@ -44,6 +44,56 @@ def test_a_recording_made_anew_in_the_same_place_puts_the_session_aside(tmp_path
     assert SessionLog(aside, TREE, "the same tree", log_entries).entries == [TRUST]
 
 
+def test_a_second_recording_in_the_same_place_does_not_overwrite_what_was_put_aside(
+    tmp_path: Path,
+) -> None:
+    recording, file = tmp_path / "run.whence", tmp_path / "session.jsonl"
+    for began in (LONG_AGO, 4e9, 5e9):
+        log = diagnosing.own_log(file, Opened(TREE, began=began), recording, print)
+        assert not log.entries
+        log.append(TRUST)
+        log.close()
+    for name in ("session.jsonl.old", "session.jsonl.old.2", "session.jsonl"):
+        assert SessionLog(tmp_path / name, TREE, "a tree", log_entries).entries == [TRUST]
+
+
+def test_a_log_whose_beginning_is_destroyed_is_put_aside(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(b"\0" * 512)
+    notes: list[str] = []
+    log = diagnosing.own_log(file, Opened(TREE), tmp_path / "run.whence", notes.append)
+    assert not log.entries
+    assert (tmp_path / "session.jsonl.old").read_bytes() == b"\0" * 512
+    assert notes == [f"{file} is damaged; it is in {file}.old now, and a new session begins."]
+
+
+def a_scripted_session(folder: Path, log: Path, *, fresh: bool) -> None:
+    answers = folder / "answers"
+    answers.write_text("quit\n")
+    request = SessionRequest(answers=str(answers), session=log, fresh=fresh)
+    diagnosing.diagnose(request, Opened(TREE), folder / "tree")
+
+
+def test_a_fresh_session_keeps_the_earlier_one(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    log = SessionLog(file, TREE, "the same tree", log_entries)
+    log.append(TRUST)
+    log.close()
+    a_scripted_session(tmp_path, file, fresh=True)
+    aside = SessionLog(tmp_path / "session.jsonl.old", TREE, "the same tree", log_entries)
+    assert aside.entries == [TRUST]
+
+
+def test_a_fresh_session_leaves_one_alone_that_another_process_holds(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    first = SessionLog(file, TREE, "the same tree", log_entries)
+    with pytest.raises(WhenceError, match="held by another whence"):
+        a_scripted_session(tmp_path, file, fresh=True)
+    first.append(TRUST)
+    first.close()
+    assert SessionLog(file, TREE, "the same tree", log_entries).entries == [TRUST]
+
+
 def test_what_was_opened_for_a_session_that_fails_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -478,3 +478,22 @@ def test_a_session_that_goes_on_follows_its_marks_again_if_it_may(tmp_path: Path
         log.close()
         assert bool(reruns.followed) is may_run
         assert any("not allowed" in text for text in said) is not may_run
+
+
+def test_an_answer_is_logged_before_anything_that_can_be_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SessionLog(tmp_path / "session", TREE, "tree", log_entries)
+    driver = SessionDriver(top_down(), log=log)
+    outcome = driver.start()
+    assert isinstance(outcome, Ask)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(TREE), "call", interrupted)
+    said = Answered((Answer(outcome.question.node, Verdict.WRONG),))
+    with pytest.raises(KeyboardInterrupt):
+        driver.send(said)
+    log.close()
+    assert SessionLog(tmp_path / "session", TREE, "tree", log_entries).entries[-1] == said

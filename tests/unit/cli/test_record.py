@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -152,6 +155,107 @@ print("done")
     assert known is not None
     assert not known.ended
     assert known.size <= 20_000
+    assert known.unread == 0
+    assert known.why_stopped == "File too large"
+    root = as_node(tree)
+    assert root.outcome == "did not end: the recording stopped before the program ended: " + (
+        "File too large"
+    )
+    # What was recorded before the failure is there, with what was in no page yet.
+    assert root.calls[0].calls[0].name == "some"
+    assert len(root.calls[0].calls[0].calls) == 10
+    assert len(root.calls[0].calls[1].calls) > 1_000
+
+
+def test_a_disk_that_fills_up_ends_the_journal_and_not_the_program(folder: Path) -> None:
+    (folder / "program.py").write_text("""
+import os, resource
+def f(n): return len(os.urandom(1000))
+for i in range(10): f(i)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+for i in range(3_000): f(i)
+print("done")
+""")
+    done = record(folder, "--journal", "-o", "t.whence", "program.py")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "whence: the journal of t.whence is not whole: File too large\n" in done.stderr
+    heading = (folder / "t.whence.journal").read_bytes().partition(b"\n")[0]
+    assert json.loads(heading)["stopped"] == errno.EFBIG
+    assert (folder / "t.whence.journal").stat().st_size < 2 * 2**20
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a file system")
+@pytest.mark.parametrize("words", [(), ("--journal",), ("--backend", "pure")])
+def test_a_full_disk_ends_the_recording_and_the_program_goes_on(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    (folder / "program.py").write_text("""
+import os, time
+def f(n): return time.time()
+def some(n):
+    for i in range(n): f(i * 1_000_003)
+some(10)
+size = os.statvfs("small").f_bavail * os.statvfs("small").f_frsize
+with open("small/filling", "wb") as file:
+    while size > 0:
+        try:
+            os.write(file.fileno(), bytes(4096))
+        except OSError:
+            break
+some(100_000)
+print("done")
+""")
+    small = folder / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    try:
+        done = record(folder, *words, "-o", "small/t.whence", "program.py")
+        assert (done.returncode, done.stdout) == (0, "done\n")
+        assert "is not whole: No space left on device" in done.stderr
+        root = as_node(open_trace(small / "t.whence"))
+        assert len(root.calls[0].calls[0].calls) == 10
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+# --- two at once ---------------------------------------------------------------------------------
+
+
+WAITING = """
+def f(n): return n + 1
+f(1)
+print("ready", flush=True)
+input()
+for i in range(50): f(i)
+"""
+
+
+def test_two_recordings_at_once_do_not_destroy_each_other(folder: Path, backend: str) -> None:
+    (folder / "program.py").write_text(WAITING)
+    command = [sys.executable, "-m", "whence", "record", "--backend", backend]
+    runs = []
+    for _ in range(2):
+        process = subprocess.Popen(
+            [*command, "program.py"], cwd=folder, env=environment(), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        runs.append(process)
+    refusal = record(folder, "--backend", backend, "-o", "program.whence", "program.py")
+    assert refusal.returncode == 2
+    assert "another process records into it" in refusal.stderr
+    errors = [process.communicate("\n", timeout=60)[1] for process in runs]
+    assert errors == [
+        "",
+        "whence: another process records into program.whence; this run goes to program-2.whence\n",
+    ]
+    for name in ("program.whence", "program-2.whence"):
+        assert len(as_node(open_trace(folder / name)).calls[0].calls) == 51
+    again = record(folder, "--backend", backend, "-c", "1")
+    assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_a_program_that_switches_stacks_by_itself_is_noted(folder: Path, backend: str) -> None:

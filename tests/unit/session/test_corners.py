@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ from whence.session.events import (
 )
 from whence.session.log_entries import decode, encode
 from whence.session.state import Facts, SpaceCache, State
+from whence.store.checked_lines import checked_line
 from whence.store.session_log import SessionLog
 from whence.testing.trees import partly_implicit, tree_from_parents
 from whence.tree.column_tree import Node, tree_of
@@ -439,13 +441,14 @@ def test_a_file_without_a_line_that_is_no_session_is_left_alone(tmp_path: Path) 
     assert notes.read_text() == "my notes, no newline"
 
 
-def test_numbers_that_are_none_in_a_journal_are_refused(tmp_path: Path) -> None:
+def test_numbers_that_are_none_in_a_log_are_left_out(tmp_path: Path) -> None:
     path, tree = tmp_path / "session.jsonl", tree_from_parents([-1])
     SessionLog(path, tree, "tree", log_entries).close()
-    with path.open("a") as file:
-        file.write('{"event": "expanded", "node": Infinity, "levels": 1}\n')
-    with pytest.raises(WhenceError):
-        SessionLog(path, tree, "tree", log_entries)
+    record = {"event": "expanded", "node": math.inf, "levels": 1}
+    with path.open("ab") as file:
+        file.write(checked_line(record, fingerprint(tree)))
+    log = SessionLog(path, tree, "tree", log_entries)
+    assert (log.entries, log.gaps) == ([], [0])
 
 
 def test_a_session_goes_on_although_what_it_had_expanded_is_gone(tmp_path: Path) -> None:

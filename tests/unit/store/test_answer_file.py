@@ -38,7 +38,9 @@ def test_every_statement_survives_writing_and_reading(said: StoredAnswer) -> Non
 
 def test_a_line_has_sorted_keys_and_says_it_all(tmp_path: Path) -> None:
     record = json.loads(to_line(replace(SAID, expected="3", mark="result[0]")))
-    assert list(record) == sorted(record)
+    *members, last = record
+    assert members == sorted(members)
+    assert last == "check"
     assert record["call"] == "f(1) → 2"
     assert (record["expected"], record["mark"], record["verdict"]) == ("3", "result[0]", "right")
 
@@ -100,6 +102,39 @@ def test_a_damaged_line_is_named_and_passed_over(tmp_path: Path, line: str, why:
     assert len(notes) == 1
     assert "answers.jsonl:1 is skipped" in notes[0]
     assert why in notes[0]
+
+
+def test_the_marks_of_a_merge_conflict_cost_no_line_around_them(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    mine, theirs = to_line(SAID), to_line(replace(SAID, by="Bob"))
+    path.write_text(f"<<<<<<< HEAD\n{mine}\n=======\n{theirs}\n>>>>>>> theirs\n")
+    notes: list[str] = []
+    file = AnswerFile(path, notes.append)
+    assert file.about("d1") == [SAID, replace(SAID, by="Bob")]
+    assert len(notes) == 3
+    assert all("marks a conflict of a merge" in note for note in notes)
+
+
+def test_any_damaged_byte_costs_at_most_its_own_line(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    answers = [replace(SAID, by=name) for name in ("Ada", "Bob", "Eve")]
+    a_file(tmp_path, *answers)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for byte in (0, 0x0A, 0x22, 0x39, 0xFF):
+            if whole[place] != byte:
+                path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+                kept = AnswerFile(path).all()
+                assert len(kept) >= 2, (place, byte)
+                assert set(kept) <= set(answers), (place, byte)
+
+
+def test_a_line_of_an_earlier_version_needs_no_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    record = json.loads(to_line(SAID))
+    del record["check"]
+    path.write_text(json.dumps(record) + "\n")
+    assert AnswerFile(path).all() == [SAID]
 
 
 def test_a_file_without_an_end_of_line_is_added_to_on_a_new_one(tmp_path: Path) -> None:

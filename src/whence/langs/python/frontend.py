@@ -114,6 +114,7 @@ def facts_of(recording: RecordingSummary) -> RecordingFacts:
         unread=recording.unread,
         why_unread=recording.why_unread,
         ended=recording.ended,
+        why_stopped=recording.why_stopped,
         threads=recording.threads,
         processes=recording.processes,
         members=recording.members,

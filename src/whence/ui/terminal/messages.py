@@ -259,4 +259,6 @@ def left_early(session: DrivenSession, reason: str) -> str:
     log = session.log
     if log is None or log.path is None:
         return text
+    if not log.is_saved:
+        return f"{text} Not all answers could be saved in {log.path}."
     return f"{text} The answers are kept in {log.path}; the next session resumes from there."

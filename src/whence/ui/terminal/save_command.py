@@ -13,6 +13,8 @@ def save(session: DrivenSession, name: str) -> str:
     if not name:
         if session.log is None or session.log.path is None:
             return "This session is not kept in a file; save FILE writes it to one."
+        if not session.log.is_saved:
+            return f"Not all answers could be saved in {session.log.path}; save FILE writes them."
         return f"Every answer is kept in {session.log.path} as soon as it is given."
     try:
         path = Path(name).expanduser()

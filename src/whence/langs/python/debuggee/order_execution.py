@@ -62,11 +62,13 @@ class Debuggee:
         )
         settings = replace(settings, options=options)
         self._recording = recording = Recording(settings, order.target.words)
+        if recording.instead_of:
+            _say_where_it_goes(recording)
         self._on_stop.append(lambda reason: recording.is_here and recording.cut_off(reason))
         self._lines = _line_watch(order.task)
         playback = (order.playback.journal, order.playback.folder) if order.playback else None
         channel = -1 if order.checkpoints is None else order.checkpoints.control
-        self._journal = journal_of(order.journal, playback, settings.output, recording, channel)
+        self._journal = journal_of(order.journal, playback, recording.output, recording, channel)
         zoom = order.task.zoom
         self._zoom = _zoom_watch(zoom, recording, self._journal) if zoom else None
         self._checkpoints = self._checkpoint_forks() if order.checkpoints else None
@@ -102,12 +104,17 @@ class Debuggee:
             self._zoom.program_ended()
         if self._journal is not None:
             self._journal.finish()
+            if self._journal.problem and recording.is_here:
+                recording.backend.note(
+                    f"the journal stopped before the end: {self._journal.problem}"
+                )
         if self._lines is not None and recording.is_here:
             self._lines.finish()
         if recording.is_here:  # and not a child that was forked off
             written = recording.finish(how, value)
             if not recording.is_of_child:
-                _say_what_was_written(written, self._order.closing_message)
+                journal = self._journal.problem if self._journal is not None else ""
+                _say_what_was_written(written, journal, self._order.closing_message)
             if self._order.playback:
                 os._exit(0)  # the interpreter's shutdown must not reach the outside world
 
@@ -216,10 +223,21 @@ def _zoom_watch(zoom: Zoom, recording: Recording, journal: Journal | None) -> St
     return start(request, zoom.output, backend.here, lambda: backend.calls, finish, unnoticed)
 
 
-def _say_what_was_written(written: WrittenRecording, when: ClosingMessage) -> None:
-    """After the program's last output."""
+def _say_where_it_goes(recording: Recording) -> None:
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(
+            f"whence: another process records into {recording.instead_of}; "
+            f"this run goes to {recording.output}\n"
+        )
+        sys.stderr.flush()
+
+
+def _say_what_was_written(written: WrittenRecording, journal: str, when: ClosingMessage) -> None:
+    """After the program's last output. `journal`: why the journal is not whole."""
     stream = sys.stderr
     try:
+        if journal:
+            stream.write(f"whence: the journal of {written.output} is not whole: {journal}\n")
         if written.problem is not None:
             stream.write(f"whence: {written.output} is not whole: {written.problem}\n")
         elif when is ClosingMessage.ALWAYS or (

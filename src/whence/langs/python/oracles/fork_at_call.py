@@ -5,6 +5,10 @@ program's own code, the other with the reference's (`worker/forked_versions.py`)
 transferred: iterators, closures and open files are the real ones. This works if the versions differ
 only inside functions and the program takes the same path again.
 
+If several functions differ, a difference is believed only if the reference, in a run of its own,
+makes the call with the same inputs and the versions differ there in the same way. Otherwise the
+call may differ because of what it was given, or because of state that an earlier call left behind.
+
 Invariant: a call whose second run contradicts the recording is not judged.
 """
 
@@ -21,13 +25,15 @@ import numpy as np
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.program_versions import VersionPair
+from whence.langs.python.oracles.rebuilt_calls import NeverKnown
 from whence.langs.python.oracles.recipe_comparison import (
     Comparison,
     Match,
     contradiction,
     first_difference,
 )
-from whence.langs.python.oracles.worker.forked_versions import BEFORE, ERRORS, VARIABLE
+from whence.langs.python.oracles.worker.forked_versions import BEFORE
+from whence.langs.python.oracles.worker.version_call import ERRORS, VARIABLE
 from whence.langs.python.oracles.worker.worker_protocol import Digests, ForkDone, ForkRequest
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
@@ -74,8 +80,12 @@ class ForkAtCall:
         """End the worker."""
         self._worker.close()
 
-    def compare(self, position: int, ours: CallRecipe) -> Comparison:
-        """How the effects of both versions compare."""
+    def compare(self, position: int, ours: CallRecipe, confirm: bool) -> Comparison:
+        """How the effects of both versions compare.
+
+        With `confirm`, a difference has to show in the reference's own run, too: otherwise
+        `NeverKnown` is raised.
+        """
         if obstacle := self._obstacle(position, ours):
             return Comparison(Match.UNKNOWN, obstacle)
         begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
@@ -85,7 +95,7 @@ class ForkAtCall:
         began = time.monotonic()
         trace = self._folder / f"place-{self._calls}.whence"
         try:
-            request = self._request(begin, position, ours, trace)
+            request = replace(self._request(begin, position, ours, trace), wants_inputs=confirm)
             done = self._worker.ask(request, ForkDone, self._running)
             again = RecipeSource(place_of(open_trace(trace), 1)[0]).call_recipe(1)
         except (WorkerFailed, WhenceError) as problem:
@@ -99,7 +109,35 @@ class ForkAtCall:
         if different:
             why = f"made again in its place, it differs from the recording ({different})"
             return Comparison(Match.UNKNOWN, why)
-        return compare_states(done.own, done.reference)
+        compared = compare_states(done.own, done.reference)
+        if confirm and compared.match is Match.DIFFERENT:
+            self._confirm(request, done)
+        return compared
+
+    def _confirm(self, request: ForkRequest, done: ForkDone) -> None:
+        """Check that the versions differ in the reference's own run as they do in the program's.
+
+        There the inputs and all state are as they should be.
+        """
+        why = next((digest[2] for digest in done.inputs.values() if digest[2]), "")
+        if why:
+            raise NeverKnown(f"its outcome differs there, but its inputs are not all known: {why}")
+        began = time.monotonic()
+        again = replace(
+            request,
+            wants_inputs=False,
+            runs_reference=True,
+            inputs=done.inputs,
+            outcomes=[done.own[0], done.reference[0]],
+        )
+        try:
+            there = self._worker.ask(again, ForkDone, self._running)
+        except WorkerFailed as problem:
+            raise NeverKnown(f"its outcome differs there, but {problem}") from None
+        finally:
+            self._seconds += time.monotonic() - began
+        if compare_states(there.own, there.reference).match is not Match.DIFFERENT:
+            raise NeverKnown("its outcome differs there, but not in a run of the reference")
 
     def _obstacle(self, position: int, ours: CallRecipe) -> str:
         """Why it cannot be tried."""

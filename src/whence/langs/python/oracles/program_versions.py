@@ -89,6 +89,8 @@ class VersionPair:
         self.reference = reference
         self._codes = [code for code in source.tables.codes() if code.file and not code.is_text]
         self._compiled: dict[str, CodeType | None] = {}
+        self._in_one_line: dict[int, CodeType] = {}
+        """By address of code in `_compiled`: the same, with each statement in one line."""
         self._same: dict[tuple[str, str, int], bool | None] = {}
 
     # --- files -----------------------------------------------------------------------------------
@@ -207,16 +209,19 @@ class VersionPair:
         others = [code for code in all_code(other) if code.co_qualname == entry.qualname]
         if len(others) != len(named):
             # Which is which is not known, but it is the same as one that is there.
-            return any(content(mine[0]) == content(other) for other in others)
-        return content(mine[0]) == content(others[named.index(mine[0])])
+            return any(self._content(mine[0]) == self._content(other) for other in others)
+        return self._content(mine[0]) == self._content(others[named.index(mine[0])])
 
     @cached_property
     def only_functions_differ(self) -> bool:
         """Whether the versions differ only inside functions."""
+        return self.same_data and all(map(self._same_bodies, self.files()))
+
+    @cached_property
+    def same_data(self) -> bool:
+        """Whether files other than Python's are the same in both versions."""
         other = self.reference
-        if other.script is None and not _same_data(other.anchor, other.folder):
-            return False
-        return all(map(self._same_bodies, self.files()))
+        return other.script is not None or _same_data(other.anchor, other.folder)
 
     def _same_bodies(self, file: str) -> bool:
         other = self.reference.file(file, self.main)
@@ -225,7 +230,10 @@ class VersionPair:
         one, two = self._code(file), self._code(other)
         if one is None or two is None:
             return False
-        return list(map(content, _bodies(one))) == list(map(content, _bodies(two)))
+        return list(map(self._content, _bodies(one))) == list(map(self._content, _bodies(two)))
+
+    def _content(self, code: CodeType) -> tuple[object, ...]:
+        return content(self._in_one_line.get(id(code), code))
 
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
@@ -233,7 +241,8 @@ class VersionPair:
                 module = ast.parse(read_regular_file(file))
                 for statement in module.body:
                     _without_label(statement, self._named_in_functions)
-                self._compiled[file] = compile(module, file, "exec", dont_inherit=True)
+                code = self._compiled[file] = compile(module, file, "exec", dont_inherit=True)
+                self._in_one_line |= _statements_in_one_line(module, code)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 self._compiled[file] = None
         return self._compiled[file]
@@ -265,6 +274,34 @@ def _without_label(statement: ast.stmt, used: frozenset[str]) -> None:
         return
     if isinstance(statement.value, ast.Constant):
         statement.value = ast.copy_location(ast.Constant(None), statement.value)
+
+
+_WITH_OWN_LINE = (
+    ast.stmt, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.ExceptHandler, ast.match_case,
+)  # fmt: skip
+"""Code of its own is known by its line: equal code in one line becomes one object."""
+
+
+def _statements_in_one_line(module: ast.Module, code: CodeType) -> dict[int, CodeType]:
+    """By address: each code of a module as if each statement were in one line.
+
+    The compiler adds instructions where an expression goes on in another line. Changes the module.
+    """
+    work: list[tuple[ast.AST, int]] = [(module, 1)]
+    while work:
+        node, line = work.pop()
+        if isinstance(node, _WITH_OWN_LINE):
+            line = getattr(node, "lineno", line)
+        if hasattr(node, "lineno"):
+            ast.copy_location(node, ast.Pass(lineno=line, col_offset=0, end_lineno=line))
+            node.end_col_offset = 0  # type: ignore[attr-defined]
+        work += ((child, line) for child in ast.iter_child_nodes(node))
+    flat = list(all_code(compile(module, code.co_filename, "exec", dont_inherit=True)))
+    codes = list(all_code(code))
+    if [one.co_qualname for one in codes] != [one.co_qualname for one in flat]:
+        return {}
+    return {id(one): other for one, other in zip(codes, flat, strict=True)}
 
 
 def is_below(path: str, folder: str) -> bool:

@@ -42,6 +42,7 @@ from whence.langs.python.oracles.reference_runs import (
     compare_runs,
     equation_at,
 )
+from whence.langs.python.oracles.repaired_runs import RepairedRuns
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recording_signature import require_own
@@ -97,6 +98,14 @@ class ReferenceOracle:
         self._fork_at_call = ForkAtCall(
             self.tree, self.versions, self._folder, self.limit, self.running
         )
+        self._repaired_runs = RepairedRuns(
+            self.tree,
+            self.versions,
+            self.reference_runs,
+            self._folder,
+            self.running,
+            self._ends_well if self.is_test else None,
+        )
         self._judged: dict[int, tuple[Verdict, str] | NotKnownHere] = {}
 
     def _is_replaced(self, file: str) -> bool:
@@ -143,10 +152,43 @@ class ReferenceOracle:
         return Judgement(verdict, self.last)
 
     def acquits(self, node: int) -> str | None:
-        """Code that is the same in both versions is not at fault, if only functions differ."""
-        if self._is_unchanged(self.tree.position(node)):
+        """Code that is the same in both versions is not at fault, if only functions differ.
+
+        Nor is code known to be at fault if several functions differ and the program does no better
+        with the reference's code for this one.
+        """
+        position = self.tree.position(node)
+        if self._is_unchanged(position):
             return "its code is the same in the reference version"
-        return None
+        source, number = place_of(self.tree, position)
+        if number <= 0 or not self._several_differ or not self._is_last_suspect(position):
+            return None
+        if not self._repaired_runs.has_symptom:
+            return None
+        code = source.tables.code(RecipeSource(source).code_of(number))
+        return self._repaired_runs.obstacle(code) or None
+
+    def _is_last_suspect(self, position: int) -> bool:
+        """Whether no other function that differs is left in the smallest call that is wrong."""
+        columns = self.tree.columns
+        wrong = position
+        while wrong > 0 and not self._is_judged(wrong, Verdict.WRONG):
+            wrong = int(columns.parent[wrong])
+        suspects = set()
+        at, end = wrong, int(columns.end[wrong])
+        while at < end:
+            if self._is_judged(at, Verdict.RIGHT):
+                at = int(columns.end[at])
+                continue
+            function = int(columns.function[at])
+            if any(self.versions.same(code) is not True for code in self._codes[function]):
+                suspects.add(function)
+            at += 1
+        return suspects <= {int(columns.function[position])}
+
+    def _is_judged(self, position: int, verdict: Verdict) -> bool:
+        judged = self._judged.get(position)
+        return isinstance(judged, tuple) and judged[0] is verdict
 
     def _is_unchanged(self, position: int) -> bool:
         """Whether the code of a call is as it is in a version that is right, so not at fault.
@@ -183,6 +225,12 @@ class ReferenceOracle:
 
         If not, `why_not` tells why. A test inside of a package is the reference's there.
         """
+        runs = self.reference_runs.endings
+        self.why_not = "the test does not pass there, either"
+        return all(map(self._ends_well, runs)) and bool(runs)
+
+    def _ends_well(self, tree: ColumnTree) -> bool:
+        """Whether the test that failed ends well in another run; if not, `why_not` tells why."""
         self.why_not = "the test does not pass there, either"
         columns = self.tree.columns
         raised = np.flatnonzero((columns.parent == 0) & (columns.outcome == OutcomeKind.RAISED))
@@ -191,20 +239,16 @@ class ReferenceOracle:
             return False
         # The last one is what failed: what pytest tries before may raise too.
         failed = self.tree.functions[int(columns.function[raised[-1]])]
-        runs = self.reference_runs.endings
-        for tree in runs:
-            names = [(function.module, function.qualname) for function in tree.functions]
-            is_test = [name == (failed.module, failed.qualname) for name in names]
-            calls = np.array(is_test)[tree.columns.function]
-            if not calls.any():
-                self.why_not = "the test does not run there"
-                return False
-            if not self._is_own_test(tree, calls):
-                self.why_not = "the test is another one there"
-                return False
-            if (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any():
-                return False
-        return bool(runs)
+        names = [(function.module, function.qualname) for function in tree.functions]
+        is_test = [name == (failed.module, failed.qualname) for name in names]
+        calls = np.array(is_test)[tree.columns.function]
+        if not calls.any():
+            self.why_not = "the test does not run there"
+            return False
+        if not self._is_own_test(tree, calls):
+            self.why_not = "the test is another one there"
+            return False
+        return not (tree.columns.outcome[calls] != OutcomeKind.RETURNED).any()
 
     def _is_own_test(self, tree: ColumnTree, calls: npt.NDArray[np.bool_]) -> bool:
         """Whether these calls of a run by the reference are of the tests that were recorded."""
@@ -304,7 +348,10 @@ class ReferenceOracle:
     ) -> tuple[Comparison, str]:
         """How the call compares, by the first method that can tell; `NotKnownHere` if none can."""
         methods: list[Callable[[], tuple[Comparison, str]]] = [
-            lambda: (self._fork_at_call.compare(position, call), IN_PLACE),
+            lambda: (
+                self._fork_at_call.compare(position, call, self._several_differ),
+                IN_PLACE,
+            ),
             lambda: self._compare_transferred(position, source, number),
         ]
         unknown = []
@@ -325,13 +372,33 @@ class ReferenceOracle:
             return Comparison(Match.UNKNOWN, str(problem)), ""
         if is_body(ours.call.code):
             return Comparison(Match.UNKNOWN, "it is the body of a module or class"), ""
-        compared = self._rebuilt_calls.compare(source, number, ours)
-        if compared.match is not Match.UNKNOWN:
+        compared = self._rebuilt_calls.compare(source, number, ours, self._several_differ)
+        must_confirm = compared.match is Match.DIFFERENT and self._several_differ
+        if compared.match is not Match.UNKNOWN and not must_confirm:
             return compared, "made again by the reference"
-        by_equation = self.reference_runs.compare(ours)
+        by_equation = self.reference_runs.compare(ours, must_confirm)
         if by_equation.match is Match.UNKNOWN:
             return Comparison(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
+        matches = compared.match, by_equation.match
+        if self._several_differ and Match.DIFFERENT in matches and matches[0] is not matches[1]:
+            why = f"{compared.why}; whether its outcome should be another one is not certain"
+            return Comparison(Match.UNKNOWN, why), ""
         return by_equation, "an equal call of the reference's run"
+
+    @cached_property
+    def _several_differ(self) -> bool:
+        """Whether more than one function that ran differs, or data files differ as well.
+
+        If it is only one, a call that differs leads to it. If there are several, the difference may
+        show in a function that is right but was given something wrong.
+        """
+        changed = {
+            (code.file, code.qualname, code.first_line)
+            for codes in self._codes.values()
+            for code in codes
+            if self.versions.same(code) is not True and not code.is_text
+        }
+        return len(changed) > (1 if self.versions.same_data else 0)
 
     def _verdict(self, position: int) -> tuple[Verdict, str]:
         """The verdict on a call and how it was reached; each call is judged once."""

@@ -136,6 +136,8 @@ class ReferenceRuns:
         self._limit = limit
         self.problem = ""
         """Why there are no runs."""
+        self._cut_off: list[RecordedReferenceRun] = []
+        """Runs with whole values that did not end in time."""
 
     @cached_property
     def runs(self) -> list[RecordedReferenceRun]:
@@ -150,14 +152,22 @@ class ReferenceRuns:
     def _recorded(self, whole: bool) -> list[ColumnTree]:
         try:
             require_own(self._version.recording)
-            trees = []
+            trees, cut_off = [], ""
             for seed in ("1", "2"):
                 output = self._folder / f"run-{seed}-{whole}.whence"
-                trees.append(record_run(self._version, output, seed, self._limit, whole))
+                try:
+                    trees.append(record_run(self._version, output, seed, self._limit, whole))
+                except DidNotEnd as problem:
+                    cut_off = str(problem)
+                    trees.append(open_trace(output))
             for tree in trees:
                 self._check(tree)
         except WhenceError as problem:
             self.problem = str(problem)
+            return []
+        if cut_off:
+            self.problem = cut_off
+            self._cut_off = [RecordedReferenceRun(tree) for tree in trees] if whole else []
             return []
         return trees
 
@@ -167,13 +177,16 @@ class ReferenceRuns:
             if self._is_own(code.file):
                 raise WhenceError(f"{self._version.name} ran {code.file} all the same")
 
-    def compare(self, ours: CallEquation) -> Comparison:
-        """What the reference's runs say of a call."""
+    def compare(self, ours: CallEquation, confirm: bool = False) -> Comparison:
+        """What the reference's runs say of a call.
+
+        To `confirm` what is known otherwise, a run counts as far as it came.
+        """
         key = inputs_key(ours.call)
         if key is None:
             return Comparison(Match.UNKNOWN, "its inputs are not known in full")
         comparisons: list[Comparison] = []
-        for run in self.runs:
+        for run in self.runs or (self._cut_off if confirm else ()):
             positions = run.equal(ours.call, key)
             if not positions or len(positions) > _MOST:
                 return Comparison(Match.UNKNOWN, "the reference makes no such call")
@@ -200,10 +213,22 @@ class ReferenceRuns:
         return compare_equations(ours, theirs)
 
 
+class DidNotEnd(WhenceError):
+    """A run took too long. What was recorded until then is there."""
+
+
 def record_run(
-    version: ProgramVersion, output: Path, seed: str, limit: float, whole: bool = True
+    version: ProgramVersion,
+    output: Path,
+    seed: str,
+    limit: float,
+    whole: bool = True,
+    exchanged: tuple[str, ...] = (),
 ) -> ColumnTree:
-    """Run a whole program by a version and record it, with whole values or with few."""
+    """Run a whole program by a version and record it, with whole values or with few.
+
+    `exchanged` names one function whose code is of the other version (`RunConfig`).
+    """
     rules = version.rules
     config = RunConfig(
         whole_values=whole,
@@ -214,6 +239,7 @@ def record_run(
         cwd=version.cwd,
         paths=version.paths,
         rules=[rules.added, rules.only, rules.left_out],
+        exchanged=exchanged,
     )
     output.unlink(missing_ok=True)
     if not version.kind:
@@ -230,7 +256,7 @@ def record_run(
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
-        raise WhenceError(f"{version.name} did not end within {limit:g} seconds") from None
+        raise DidNotEnd(f"{version.name} did not end within {limit:g} seconds") from None
     finally:
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -45,8 +45,12 @@ from whence.langs.python.trace.value_recipes import (
 )
 
 _BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
-_PLAIN_MAPPINGS = {QualifiedName("collections", name) for name in ("OrderedDict", "Counter")}
-"""Dict subclasses that are made from a dict."""
+_PLAIN_MAPPINGS = {
+    QualifiedName("collections", "OrderedDict"),
+    QualifiedName("collections", "Counter"),
+    QualifiedName("builtins", "frozendict"),
+}
+"""Mappings that are made from a dict."""
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 

@@ -6,7 +6,6 @@ process has one recording at a time.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from typing import Any
@@ -20,6 +19,7 @@ from whence.langs.python.record.options import (
     Detail,
     RecordOptions,
 )
+from whence.langs.python.trace.trace_format import ending_error
 
 _NO_LIMIT = 2**64 - 1
 _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
@@ -57,7 +57,7 @@ class NativeBackend:
     def problem(self) -> str | None:
         """Why it stopped recording before `stop` was called (the disk is full); None if not."""
         error = _recorder.state()["problem"] if self._started else 0
-        return os.strerror(error) if error else None
+        return ending_error(error) if error else None
 
     def here(self) -> int:
         """The number of the call that runs in this thread."""

@@ -45,7 +45,8 @@ _mask_signals = sys.modules["_signal"].pthread_sigmask  # without the enum of `s
 _get_limit, _set_limit = sys.getrecursionlimit, sys.setrecursionlimit
 # Unlike `sys.setrecursionlimit`, this one accepts a limit that is exceeded already.
 _force_limit = ctypes.pythonapi.Py_SetRecursionLimit
-_force_limit.restype, _force_limit.argtypes = None, [ctypes.c_int]
+# Without `argtypes`: checking the argument's type would need room below the limit, too.
+_force_limit.restype = None
 
 
 class PythonBackend:

@@ -7,13 +7,15 @@ opens have the same numbers as without whence.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import itertools
 import os
 import resource
 import stat
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -31,6 +34,7 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.recording_signature import sign
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
 
@@ -38,7 +42,6 @@ MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
 MAX_KEPT_CALLS = 100_000
 """The default number of calls of the functions of a filter that are kept."""
-_HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
@@ -53,9 +56,13 @@ _PIECE = 2**20
 
 
 # Bound here: the program may replace them.
-_getpid, _stat, _close, _unlink = os.getpid, os.stat, os.close, os.unlink
+_getpid, _stat, _fstat, _close, _unlink = os.getpid, os.stat, os.fstat, os.close, os.unlink
 _waitid = getattr(os, "waitid", None)  # which not every system has
 _used = resource.getrusage
+
+
+class OutputInUse(WhenceError):
+    """Another process records into the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,8 @@ class Settings:
     """Whether a killed process leaves all that it recorded."""
     key_folder: str = ""
     """Where the key is that signs the recording; empty: it is not signed."""
+    may_rename: bool = False
+    """Whether another file is taken if a process is recording into this one."""
 
 
 def usual_settings(
@@ -121,6 +130,17 @@ class Recording:
     """
 
     def __init__(self, settings: Settings, command: Sequence[str], root: str = ""):
+        self._descriptor = -1
+        self.instead_of = ""
+        """The file that was in use, if another one had to be taken."""
+        try:
+            self._descriptor = _opened(settings.output)
+        except OutputInUse:
+            if not settings.may_rename:
+                raise
+            self.instead_of = settings.output
+            self._descriptor, output = _opened_beside(settings.output)
+            settings = replace(settings, output=output)
         self._settings = settings
         self._command = tuple(command)
         self._root = root
@@ -138,7 +158,6 @@ class Recording:
             self._reader = AsideReader(self._reader)
             self._summaries = AsideSummaries(SUMMARIES)
         self._run = os.urandom(8).hex()
-        self._descriptor = _opened(settings.output)
         if settings.children:
             self._family = new_family(settings.output, self._run)
         self._prepare()
@@ -171,6 +190,7 @@ class Recording:
     def _prepare(self) -> None:
         """Make the backend, and write the header."""
         self._process = os.getpid()
+        self._identity = file_identity(self._descriptor)
         self._check: int
         try:
             self._backend: Backend = make(
@@ -233,6 +253,11 @@ class Recording:
         return _getpid() == self._process
 
     @property
+    def output(self) -> str:
+        """The trace file, as it was named."""
+        return self._settings.output
+
+    @property
     def descriptor(self) -> int:
         """The descriptor of the trace file."""
         return self._descriptor
@@ -286,6 +311,7 @@ class Recording:
             _write(low, os.pread(self._descriptor, min(_PIECE, length - place), place))
         os.dup2(low, self._descriptor, inheritable=False)
         os.close(low)
+        self._identity = file_identity(self._descriptor)
         self._output = self._shown = output
         self._process = os.getpid()
         self.own_processes()
@@ -312,12 +338,8 @@ class Recording:
         size = 0
         with contextlib.suppress(OSError):
             size = _stat(self._output).st_size
-        with contextlib.suppress(OSError):
-            _close(self._descriptor)
+        close_own(self._descriptor, self._identity)
         if self._settings.key_folder and not self.is_of_child:
-            # Only now: the program must not find modules that it did not import.
-            from whence.langs.python.recording_signature import sign
-
             sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
@@ -388,34 +410,90 @@ def _working_folder() -> str:
         return ""
 
 
-def _opened(output: str) -> int:
+def _opened_beside(output: str) -> tuple[int, str]:
+    """A new file with a number in its name, and that name."""
+    stem, suffix = os.path.splitext(output)
+    for number in itertools.count(2):
+        name = f"{stem}-{number}{suffix}"
+        if not os.path.lexists(name):
+            with contextlib.suppress(OutputInUse):
+                return _opened(name, os.O_EXCL), name
+    raise AssertionError("there is always another number")
+
+
+def _opened(output: str, flags: int = 0) -> int:
     """A descriptor of the emptied output file; `WhenceError` if it must not be overwritten."""
     try:
-        low = os.open(output, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        flags |= os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        low = os.open(output, flags, 0o666)
+    except FileExistsError as problem:
+        raise OutputInUse(f"{output}: {problem.strerror}") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise WhenceError(
             f"{output}: the trace cannot be written there ({reason}); name another place with -o"
         ) from None
+    high = -1
     try:
-        if stat.S_ISREG(os.fstat(low).st_mode):
-            start = os.pread(low, len(MAGIC), 0)
+        high = to_high_number(low)
+    finally:
+        os.close(low)
+    try:
+        if stat.S_ISREG(os.fstat(high).st_mode):
+            start = os.pread(high, len(MAGIC), 0)
             if start and start != MAGIC:
                 raise WhenceError(
                     f"{output}: is no trace, so it is not overwritten; name another place with -o"
                 )
-            os.ftruncate(low, 0)
-        return to_high_number(low)
+            _lock(high, output)
+            os.ftruncate(high, 0)
+    except BaseException:
+        os.close(high)
+        raise
+    return high
+
+
+@contextlib.contextmanager
+def held_output(output: str) -> Iterator[None]:
+    """Keep other processes from starting to record into a file; `OutputInUse` if one does."""
+    try:
+        descriptor = os.open(output, os.O_RDWR | os.O_CLOEXEC)
+    except (OSError, ValueError):  # there is none, or `_opened` will say what is wrong
+        yield
+        return
+    try:
+        _lock(descriptor, output)
+        yield
     finally:
-        os.close(low)
+        os.close(descriptor)
 
 
-def to_high_number(low: int, below_limit: int = 8) -> int:
-    """Duplicate a descriptor to a high number, so that the program gets the low ones."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
-        most = _HIGHEST_DESCRIPTOR
-    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - below_limit, 3))
+def _lock(descriptor: int, output: str) -> None:
+    """Lock the output until the process ends; `OutputInUse` if another one has done so.
+
+    The lock is one of the process (`fcntl`, not `flock`): a child that the program forks and leaves
+    behind does not have it. On a file system without locks there is none.
+    """
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        if problem.errno in (errno.EACCES, errno.EAGAIN):
+            raise OutputInUse(
+                f"{output}: another process records into it; name another place with -o"
+            ) from None
+
+
+def file_identity(descriptor: int) -> tuple[int, int]:
+    """What tells an open file from all others."""
+    status = _fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def close_own(descriptor: int, identity: tuple[int, int]) -> None:
+    """Close a file of whence, unless the program has done so and got the number for another."""
+    with contextlib.suppress(OSError):
+        if file_identity(descriptor) == identity:
+            _close(descriptor)
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -16,7 +16,7 @@ import os
 from whence.langs.python.trace import trace_format as f
 
 # Bound here: the program may replace them.
-_pwrite, _fstat, _close, _unlink = os.pwrite, os.fstat, os.close, os.unlink
+_pwrite, _fstat, _open, _close, _unlink = os.pwrite, os.fstat, os.open, os.close, os.unlink
 
 
 class Tail:
@@ -39,7 +39,7 @@ class Tail:
     def restart(self, at: int) -> None:
         """All of it is in the trace now; what follows belongs at this offset."""
         self._length = 0
-        self._write(f.TAIL.pack(f.TAIL_MAGIC, self._check, at, 0), 0)
+        self._write(f.TAIL.pack(f.TAIL_MAGIC, self._check, at, 0, 0), 0)
 
     def _write(self, data: bytes | bytearray, at: int) -> None:
         if self._descriptor is None:
@@ -61,6 +61,15 @@ class Tail:
                 if _fstat(self._descriptor).st_ino == self._inode:
                     _close(self._descriptor)
             self._descriptor = None
+
+    def stop(self, error: int) -> None:
+        """The recording has failed: keep what the file holds, and add the reason."""
+        if self._descriptor is None:
+            # The program closed it, or there was no room for more records.
+            with contextlib.suppress(OSError):
+                self._descriptor = _open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+        self._write(error.to_bytes(8, "little"), f.TAIL_ERROR_AT)
+        self.forget()
 
     def remove(self) -> None:
         """The recording has ended."""

@@ -1,24 +1,27 @@
 """The trace file of the recorder in Python: records go into pages, and at once into the tail.
 
 Knows nothing of what records mean. If the program closes the file, or a write fails, `problem` says
-so and nothing more is written.
+so and nothing more is written; the tail keeps what is in no page, and the reason.
 
 Invariant: only whole pages are written, and a page holds only whole records.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 import time
 
 from whence.langs.python.record.tail import Tail
+from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 
 _FLUSH_AFTER_SECONDS = 1.0
 _RECORDS_BETWEEN_CLOCKS = 512
 # Bound here: the program may replace them.
-_write, _fstat, _clock = os.write, os.fstat, time.monotonic
+_write, _fstat, _truncate, _clock = os.write, os.fstat, os.ftruncate, time.monotonic
 
 
 class TraceOutput:
@@ -68,7 +71,7 @@ class TraceOutput:
 
     def close_tail(self) -> None:
         """All is in the trace: remove the tail."""
-        if self._tail is not None:
+        if self._tail is not None and self.problem is None:
             self._tail.remove()
 
     def drop(self) -> None:
@@ -84,16 +87,29 @@ class TraceOutput:
             return
         try:
             if self._file_identity() != self._identity:
-                self.problem = "the program closed the file of the trace"
+                self._fail(errno.EBADF)
                 return
+            size = _fstat(self._descriptor).st_size
+        except OSError as problem:
+            self._fail(problem.errno or errno.EBADF)
+            return
+        try:
             view = memoryview(page)
             while view:
                 view = view[_write(self._descriptor, view) :]
-            self._written += len(page)
-            if self._tail is not None:
-                self._tail.restart(_fstat(self._descriptor).st_size)
         except OSError as problem:
-            self.problem = problem.strerror or str(problem)
+            with contextlib.suppress(OSError):
+                _truncate(self._descriptor, size)
+            self._fail(problem.errno or errno.EIO)
+            return
+        self._written += len(page)
+        if self._tail is not None:
+            self._tail.restart(size + len(page))
+
+    def _fail(self, error: int) -> None:
+        self.problem = f.ending_error(error)
+        if self._tail is not None:
+            self._tail.stop(error)
 
     def _file_identity(self) -> tuple[int, int, int]:
         status = _fstat(self._descriptor)

@@ -28,6 +28,9 @@ def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, ho
     changed = _changed(tree, header)
     if changed:
         sentences.append(f"Changed since it was recorded: {', '.join(changed)}.")
+    gone = _gone(tree, header)
+    if gone:
+        sentences.append(f"Removed since it was imported: {', '.join(gone)}.")
     if max(_threads(tree), int(played.report.get("threads", 1))) > 1:
         sentences.append("Threads ran, in an order that is not kept.")
     if len(set(_ADDRESS.findall(how))) > 1:
@@ -42,6 +45,11 @@ def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, ho
             f"It may depend on time, chance, files that changed, threads{others}; a recording "
             "made with --journal keeps most of these."
         )
+    elif not sentences and played.report.get("unseen"):
+        modules = ", ".join(map(str, played.report["unseen"]))
+        sentences.append(
+            f"It uses {modules}: what C code learns from the outside world by itself is not kept."
+        )
     elif not sentences:
         sentences.append(
             "It depends on something that a journal does not keep (docs/running-again.md)."
@@ -54,12 +62,22 @@ def _threads(tree: ColumnTree) -> int:
     return source.threads if isinstance(source, TraceSource) else 1
 
 
+def _files(tree: ColumnTree, header: TraceHeader) -> list[Path]:
+    """The files of recorded functions; code that was compiled from a text has none."""
+    files = {function.location.file for function in tree.functions if function.location is not None}
+    return [Path(header.cwd or ".") / file for file in sorted(files) if not file.startswith("<")]
+
+
+def _gone(tree: ColumnTree, header: TraceHeader) -> list[str]:
+    """The files of recorded functions that no longer exist."""
+    missing = [path for path in _files(tree, header) if not path.exists()]
+    return [os.path.relpath(path, header.cwd or ".") for path in missing[:_MOST_FILES]]
+
+
 def _changed(tree: ColumnTree, header: TraceHeader) -> list[str]:
     """The files of recorded functions that were written after the run began."""
-    files = {function.location.file for function in tree.functions if function.location is not None}
     changed = []
-    for file in sorted(files):
-        path = Path(header.cwd or ".") / file
+    for path in _files(tree, header):
         try:
             if header.clock and path.stat().st_mtime_ns > header.clock:
                 changed.append(os.path.relpath(path, header.cwd or "."))

@@ -54,10 +54,13 @@ class RunEnding:
     def outcome(self) -> Outcome:
         """How the run ended."""
         if not self.has_ended:
-            why = (
-                "the recording breaks off: the process was killed, is still running, or became "
-                "another program (exec)"
-            )
+            reason = self._records.file.why_stopped
+            why = f"the recording stopped before the program ended: {reason}"
+            if not reason:
+                why = (
+                    "the recording breaks off: the process was killed, is still running, or "
+                    "became another program (exec)"
+                )
             return Outcome(OutcomeKind.NOT_TERMINATED, atom(why))
         how = self.how()
         if how == f.STOPPED:

@@ -7,6 +7,8 @@ long.
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 import zlib
 from typing import Final
@@ -24,9 +26,11 @@ HEADER: Final = struct.Struct("<8sIII")
 TAIL_SUFFIX: Final = ".tail"
 """Suffix of a trace's name: the file with the records that are in no page yet."""
 TAIL_MAGIC: Final = b"\x89whtail\n"
-TAIL: Final = struct.Struct("<8sQQQ32x")
-"""Magic, CRC-32 of the trace's header, where in the trace it belongs, how many bytes follow."""
+TAIL: Final = struct.Struct("<8sQQQQ24x")
+"""Magic, CRC-32 of the trace's header, where in the trace it belongs, how many bytes follow, the
+number of the error that ended the recording."""
 TAIL_LENGTH_AT: Final = 24
+TAIL_ERROR_AT: Final = 32
 PAGE_MAGIC: Final = b"PAGE"
 PAGE: Final = struct.Struct("<4sB3xIII")
 """Magic, codec, length as stored, length once decoded, CRC-32 as stored."""
@@ -79,6 +83,16 @@ NUMBERED: Final = 8
 
 _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15
+
+
+def ending_error(number: int) -> str:
+    """What an error says that ended a recording."""
+    if number == errno.EBADF:
+        return "the program closed the file of the trace"
+    try:
+        return os.strerror(number)
+    except OverflowError:
+        return f"error {number}"
 
 
 class MalformedTrace(Exception):

@@ -100,6 +100,8 @@ class TraceFile:
         self.header, self._start = self._read_header()
         self._pages, self._stop, self._why = self._frames()
         self._check_unpacked()
+        self.error = 0
+        """The number of the error that ended the recording before the run ended; 0: none."""
         self._tail = self._read_tail()
         if self._tail:
             self._pages.append(_Page(self._stop + f.PAGE.size, 0, 0, len(self._tail), 0))
@@ -129,6 +131,11 @@ class TraceFile:
     def why_unread(self) -> str:
         """Why the file ends before its last byte; empty if it does not."""
         return self._why if self.unread else ""
+
+    @property
+    def why_stopped(self) -> str:
+        """Why the recording ended before the run did; empty if that is not known."""
+        return f.ending_error(self.error) if self.error else ""
 
     def end_before(self, page: int, why: str) -> None:
         """From now on the file has only the pages before this one."""
@@ -253,13 +260,15 @@ class TraceFile:
         wanted = f.TAIL_MAGIC, self._check, self._stop
         try:
             with open(f"{self.path}{f.TAIL_SUFFIX}", "rb", opener=_without_waiting) as file:
-                *about, length = f.TAIL.unpack(file.read(f.TAIL.size))
+                *about, length, error = f.TAIL.unpack(file.read(f.TAIL.size))
+                if tuple(about[:2]) == wanted[:2]:
+                    self.error = error
                 if tuple(about) != wanted or length > f.MAX_PAGE:
                     return b""
                 records = file.read(length)
                 file.seek(0)
                 # It may still be written to: what was read counts unless it was begun anew.
-                *about, _ = f.TAIL.unpack(file.read(f.TAIL.size))
+                *about, _, _ = f.TAIL.unpack(file.read(f.TAIL.size))
         except (OSError, ValueError, struct.error):
             return b""
         return records if tuple(about) == wanted and len(records) == length else b""

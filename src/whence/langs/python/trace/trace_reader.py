@@ -66,6 +66,8 @@ class RecordingSummary:
     """How many were recorded, including those without calls of user code."""
     members: int = 1
     """How many of them are in the tree, each as a node of its own."""
+    why_stopped: str = ""
+    """Why the recording stopped before the program ended."""
     killed: int = 0
     """How many of the program's child processes were killed, or are still running."""
 
@@ -369,6 +371,7 @@ def _summary(source: TraceSource) -> RecordingSummary:
         ended=source.has_ended,
         threads=source.threads,
         notes=source.notes(),
+        why_stopped=file.why_stopped,
     )
 
 

@@ -11,7 +11,8 @@ from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.fork_at_call import compare_states
 from whence.langs.python.oracles.recipe_comparison import Match
 from whence.langs.python.oracles.reference_oracle import IN_PLACE, reference_oracle_for
-from whence.langs.python.oracles.worker.forked_versions import BEFORE, ERRORS, VARIABLE
+from whence.langs.python.oracles.worker.forked_versions import BEFORE
+from whence.langs.python.oracles.worker.version_call import ERRORS, VARIABLE
 from whence.model.verdict import Answer, Verdict
 from whence.session.events import Answered, Ask, Found
 from whence.session.state import State

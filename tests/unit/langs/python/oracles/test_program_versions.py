@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
-from whence.langs.python.oracles.program_versions import _same_data
+from reference_versions import run_recorded
+
+from whence.langs.python.oracles.program_versions import (
+    ReferenceVersion,
+    VersionPair,
+    _same_data,
+)
+from whence.langs.python.trace.call_recipes import place_of
 
 
 def test_what_a_tool_keeps_as_its_cache_is_no_data_of_the_program(tmp_path: Path) -> None:
@@ -18,3 +26,39 @@ def test_what_a_tool_keeps_as_its_cache_is_no_data_of_the_program(tmp_path: Path
     assert _same_data(one, two)
     (tmp_path / "two" / "table.csv").write_text("1, 3")
     assert not _same_data(one, two)
+
+
+WRAPPED = """
+def f(
+    x: int,
+    y: "dict[str, int]",
+) -> None:
+    return g(
+        x,
+        y,
+    )
+both = [lambda: 1,
+        lambda: 1]
+def g(x, y):
+    return x
+f(1, {})
+"""
+
+
+def test_code_that_is_only_wrapped_in_other_lines_is_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(WRAPPED)
+    (tmp_path / "good.py").write_text(ast.unparse(ast.parse(WRAPPED)))
+    tree = run_recorded(tmp_path / "bad.py")
+    source, _ = place_of(tree, 0)
+    reference = ReferenceVersion(
+        "good", str(tmp_path), str(tmp_path), script=str(tmp_path / "good.py")
+    )
+    versions = VersionPair(source, reference)
+    assert versions.only_functions_differ
+    assert all(map(versions.same, source.tables.codes()))
+    other = ast.unparse(ast.parse(WRAPPED)).replace("return x", "return y")
+    (tmp_path / "good.py").write_text(other)
+    versions = VersionPair(source, reference)
+    differ = [code.qualname for code in source.tables.codes() if not versions.same(code)]
+    assert versions.only_functions_differ
+    assert differ == ["g"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from recorded import as_node, environment
 
+from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
 PROGRAMS = {
@@ -123,6 +124,43 @@ def f():
     return 1
 print(f())
 """,
+    "temporary classes": """
+import collections, dataclasses, enum, gc, weakref
+def use(value): return value
+def plain():
+    class C:
+        def __init__(self): self.x = 1
+        def get(self): return self.x
+    use(C()).get()
+    return C
+def made(): return type(use(type('T', (list,), {}))([1]))
+def failing():
+    class E(Exception): pass
+    try: raise use(E(1))
+    except E as error: return type(error)
+def slotted():
+    class S:
+        __slots__ = ('a', '__weakref__')
+        def walk(self): yield self
+    list(S().walk())
+    return S
+def listed(): return type(use(enum.Enum('E', 'a b').a))
+def named(): return type(use(collections.namedtuple('N', 'a')(1)))
+def data(): return type(use(dataclasses.make_dataclass('D', ['a'])(1)))
+for make in (plain, made, failing, slotted, listed, named, data):
+    classes = [weakref.ref(make()) for _ in range(50)]
+    gc.collect()
+    print(make.__name__, sum(reference() is not None for reference in classes))
+""",
+    "recursion through C": """
+import sys
+class C:
+    def __eq__(self, other): return [self] == [other]
+for limit in range(150, 170):
+    sys.setrecursionlimit(limit)
+    try: C() == C()
+    except BaseException as error: print(type(error))
+""",
     "warnings": "import warnings\ndef f():\n    warnings.warn('w', stacklevel=2)\nf()\n",
     "descriptors": "f = open(__file__); print(f.fileno())\n",
     "unicode": "print('é'.encode('ascii', 'replace')); print('\\ud800')\n",
@@ -194,6 +232,30 @@ def f(n):
     try: return f(n + 1)
     except RecursionError: return n
 print(f(0))
+""",
+    "recursion in C": """
+def most(make):
+    low, high = 1, 100_000
+    while low < high:
+        levels = (low + high + 1) // 2
+        value = []
+        for _ in range(levels): value = [value]
+        try: make(value); low = levels
+        except RecursionError: high = levels - 1
+    return low
+class C:
+    calls = 0
+    def __eq__(self, other): C.calls += 1; return [self] == [other]
+    def __call__(self): C.calls += 1; return self()
+    def __repr__(self): C.calls += 1; return repr([self])
+    def __getitem__(self, n): C.calls += 1; return max([n], key=self.__getitem__)
+def fails(make):
+    C.calls = 0
+    try: make()
+    except RecursionError as error: return C.calls, error
+print(most(repr))
+for make in (lambda: C() == C(), lambda: C()(), lambda: repr(C()), lambda: C()[0]):
+    print(*fails(make))
 """,
     "profilers": """
 import sys
@@ -306,7 +368,50 @@ print(open('data.bin', 'rb').read())
     code, out, err = run(folder, recorded(backend, "program.py"))
     assert (code, out) == (0, "b'mine'\n")
     assert (folder / "data.bin").read_bytes() == b"mine"
-    assert "t.whence is not whole" in err
+    assert "t.whence is not whole: the program closed the file of the trace" in err
+
+
+def test_calls_before_the_program_closes_our_files_are_kept(folder: Path, backend: str) -> None:
+    (folder / "program.py").write_text("""
+import os
+def f(n): return n
+for i in range(20): f(i)
+os.closerange(3, 2000)
+mine = [os.open('data.bin', os.O_RDWR | os.O_CREAT | os.O_APPEND)]
+while mine[-1] < 1030:
+    try: mine.append(os.dup(mine[0]))
+    except OSError: break
+for i in range(20): f(i)
+import atexit
+atexit.register(lambda: print(sum(os.fstat(number).st_size for number in mine)))
+""")
+    code, out, _ = run(folder, recorded(backend, "program.py"))
+    assert (code, out) == (0, "0\n")
+    assert (folder / "data.bin").read_bytes() == b""
+    tree = open_trace(folder / "t.whence")
+    known = recording_summary(tree)
+    assert known is not None
+    assert known.why_stopped == "the program closed the file of the trace"
+    calls = as_node(tree).calls[0].calls
+    assert [call.outcome for call in calls[:20]] == [f"→ {n}" for n in range(20)]
+
+
+@pytest.mark.skipif(obstacle(None) is not None, reason="nothing here keeps a journal")
+def test_no_file_of_the_program_is_written_to_if_it_closes_the_journal(folder: Path) -> None:
+    (folder / "program.py").write_text("""
+import os, time
+def f(): return time.time()
+f()
+os.closerange(3, 2000)
+mine = os.open('data.bin', os.O_RDWR | os.O_CREAT)
+for number in range(900, 1024): os.dup2(mine, number)
+block = 'x' * 1000
+for i in range(3000): os.environ['A'] = block; os.getcwd(); f()
+print(os.fstat(1010).st_size)
+""")
+    code, out, _ = run(folder, recorded("native", "--journal", "program.py"))
+    assert (code, out) == (0, "0\n")
+    assert (folder / "data.bin").read_bytes() == b""
 
 
 def test_an_interrupt_from_outside_ends_it_by_the_signal(folder: Path, backend: str) -> None:

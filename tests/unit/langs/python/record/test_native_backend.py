@@ -417,14 +417,12 @@ def test_a_full_disk_ends_the_recording_only(tmp_path: Path) -> None:
     assert "space" in backend.problem
 
 
-def test_lent_recursion_lets_a_program_go_deeper() -> None:
+def test_a_call_at_the_bottom_has_the_whole_recursion_limit() -> None:
     names = program("def depth(n):\n  try: return depth(n + 1)\n  except RecursionError: return n")
     before = names["depth"](0)
-    _recorder.lend_recursion(50)
-    try:
-        assert names["depth"](0) == before + 50
-    finally:
-        _recorder.lend_recursion(-50)
+    depths: list[int] = []
+    _recorder.at_bottom(lambda: depths.append(names["depth"](0)))
+    assert depths == [sys.getrecursionlimit() - 2]
     assert names["depth"](0) == before
 
 

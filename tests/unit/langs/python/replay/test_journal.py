@@ -60,7 +60,16 @@ def test_programs_that_depend_on_the_world_run_again_as_they_did(tmp_path: Path)
     as_expected(World(tmp_path, program), program)
 
 
-@pytest.mark.parametrize("name", ["addresses in texts"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "addresses in texts",
+        "ctypes",
+        "a database in memory that picks a random number",
+        "a module that is written, imported, written and reloaded",
+        "a module that is written, imported and removed",
+    ],
+)
 def test_what_cannot_be_run_again_is_refused_for_the_right_reason(
     name: str, tmp_path: Path
 ) -> None:

@@ -110,7 +110,7 @@ def test_decoded_pages_are_kept_within_bounds(tmp_path, monkeypatch):
 def with_tail(path, at, records, check=None):
     if check is None:
         check = f.HEADER.unpack_from(path.read_bytes())[-1]
-    head = f.TAIL.pack(f.TAIL_MAGIC, check, at, len(records))
+    head = f.TAIL.pack(f.TAIL_MAGIC, check, at, len(records), 0)
     (path.parent / f"{path.name}.tail").write_bytes(head + records + b"what was there before")
     return recording_summary(open_trace(path))
 

@@ -1,7 +1,8 @@
 """State of the program's modules that no recording shows: attributes of classes and functions.
 
 A call that changes such state has an effect that no comparison sees, so equal outcomes do not prove
-it right.
+it right. If such state or a default value differs between the versions, other outcomes do not prove
+a call wrong.
 """
 
 from __future__ import annotations
@@ -39,9 +40,13 @@ def _unrecorded(modules: Iterable[str]) -> Iterator[tuple[str, Any]]:
         held = sys.modules.get(module)
         for name, value in list(vars(held).items()) if held is not None else ():
             if isinstance(value, type) and value.__module__ == module:
-                yield from _data(f"{module}:{name}", dict(own_names(value)))
+                held_by_class = dict(own_names(value))
+                yield from _data(f"{module}:{name}", held_by_class)
+                for part in held_by_class.values():
+                    yield from _defaults(module, part)
             elif isinstance(value, FunctionType):
                 yield from _data(f"{module}:{name}", value.__dict__)
+                yield from _defaults(module, value)
             elif not name.startswith("__") and not isinstance(value, _CODE):
                 yield f"{module}.{name}", value
 
@@ -53,3 +58,18 @@ def _data(prefix: str, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         is_internal = name.startswith("_") and name.endswith("_")
         if not is_internal and not is_descriptor and not isinstance(value, _CODE):
             yield f"{prefix}.{name}", value
+
+
+def _defaults(module: str, held: object) -> Iterator[tuple[str, Any]]:
+    """The defaults of a function, of a method, or of what a function wraps."""
+    while isinstance(held, staticmethod | classmethod):
+        held = held.__func__
+    if isinstance(held, property):
+        held = held.fget
+    if not isinstance(held, FunctionType):
+        return
+    code, defaults = held.__code__, held.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    values = {**dict(zip(names, defaults, strict=True)), **(held.__kwdefaults__ or {})}
+    for name, value in values.items():
+        yield f"{module}.{code.co_qualname}({name})", value

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TypeAlias, TypeVar
 
 from whence.langs.python.objects.atoms import Json
@@ -52,6 +52,8 @@ class RunConfig:
     cwd: str
     paths: Sequence[str]
     rules: Sequence[Sequence[str]]
+    exchanged: Sequence[str] = ()
+    """A file, the file that stands in for it, and the function whose code is taken from there."""
 
 
 # --- requests ------------------------------------------------------------------------------------
@@ -118,6 +120,13 @@ class ForkRequest:
     steps: int
     limit: float
     trace: str
+    wants_inputs: bool = False
+    """Whether the answer shall hold digests of what the call receives."""
+    runs_reference: bool = False
+    """Run the program with the reference's code up to a call with these inputs and outcomes."""
+    inputs: Digests = field(default_factory=dict)
+    outcomes: Sequence[Digests] = ()
+    """What the program's own version and the reference left behind in the program's run."""
 
 
 Request = CallRequest | CheckRequest | ForkRequest
@@ -182,6 +191,8 @@ class ForkDone:
 
     own: Sequence[Digests]
     reference: Sequence[Digests]
+    inputs: Digests
+    """What the call received, if that was asked for."""
 
 
 Response = Loaded | Started | Ended | CannotAnswer | CallDone | CheckDone | VersionDone | ForkDone

@@ -10,6 +10,7 @@ import json
 import os
 from typing import Protocol
 
+from whence.errors import WhenceError
 from whence.langs.python.record.backend_choice import NATIVE, choose_backend
 from whence.langs.python.record.recording import Recording
 
@@ -26,6 +27,10 @@ class Journal(Protocol):
 
     def finish(self) -> None:
         """The program has ended."""
+
+    @property
+    def problem(self) -> str:
+        """Why it was not written up to the program's end; empty if it was."""
 
 
 def obstacle(backend: str | None) -> str | None:
@@ -68,5 +73,10 @@ def journal_of(
 def _keep_environment(path: str) -> None:
     """Write the environment to a file that only the user can read."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
-        json.dump(dict(os.environ), file, indent=1, sort_keys=True)
+    try:
+        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+            json.dump(dict(os.environ), file, indent=1, sort_keys=True)
+    except OSError as problem:
+        raise WhenceError(
+            f"{path}: the environment cannot be written there ({problem.strerror})"
+        ) from None

@@ -29,14 +29,19 @@ def _fewer(count: int) -> int:
 _TABLE: tuple[tuple[str, int, str], ...] = (
     ("time", 0, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time "
      "process_time_ns thread_time thread_time_ns clock_gettime clock_gettime_ns sleep"),
+    ("time", ANY_ARGUMENTS, "pthread_getcpuclockid"),
     ("time", _fewer(1), "localtime gmtime ctime asctime"),
     ("time", _fewer(2), "strftime"),
     ("builtins", ANY_ARGUMENTS | NOT_IMPORTS, "id"),
     ("builtins", 0, "input"),
-    ("gc", 0, "get_count get_stats get_threshold set_threshold"),
+    ("gc", 0, "get_count get_stats get_threshold set_threshold get_freeze_count"),
+    ("sys", 0, "getallocatedblocks getunicodeinternedsize"),
+    ("_tracemalloc", 0, "get_traced_memory get_tracemalloc_memory"),
+    ("_signal", 0, "getitimer"),
     ("posix", 0, "urandom getrandom getppid times getloadavg cpu_count sched_getaffinity "
      "uname wait wait3 wait4 waitpid waitid system posix_spawn posix_spawnp killpg "
-     "get_terminal_size ttyname nice getpgid getpgrp getsid fstatvfs"),
+     "get_terminal_size ttyname nice getpgid getpgrp getsid fstatvfs "
+     "getlogin getpriority sysconf"),
     ("posix", FORKS, "fork"),
     ("posix", SIGNALS, "kill"),
     ("posix", _PATH, "stat lstat listdir access readlink statvfs mkdir rmdir unlink remove rename "
@@ -48,7 +53,8 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("posix", OF_DESCRIPTOR, "read pread lseek isatty ftruncate fsync fdatasync fchmod fchown "
      "posix_fallocate posix_fadvise sendfile copy_file_range splice"),
     ("posix", OF_DESCRIPTOR | SENDS, "write"),
-    ("posix", OF_DESCRIPTOR | NOT_KEPT, "readv preadv"),
+    ("posix", OF_DESCRIPTOR | NOT_KEPT, "readv preadv readinto"),
+    ("posix", NOT_KEPT | NOT_IMPORTS, "statx"),
     ("posix", OF_DESCRIPTOR, "writev pwrite pwritev"),
     ("posix.DirEntry", ANY_ARGUMENTS, "is_dir is_file is_symlink stat inode is_junction"),
     ("_io.FileIO", OF_FILE | FILLS, "readinto"),
@@ -62,14 +68,18 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("select.poll()", 0, "poll"),
     ("select.epoll", 0, "poll"),
     ("_socket", 0, "gethostname gethostbyname gethostbyname_ex gethostbyaddr getaddrinfo "
-     "getnameinfo"),
+     "getnameinfo if_nameindex if_nametoindex if_indextoname getservbyname getservbyport "
+     "getprotobyname"),
     ("_socket.socket", 0, "connect connect_ex bind listen _accept recv recvfrom recvmsg shutdown "
      "getpeername getsockname getsockopt setsockopt"),
     ("_socket.socket", SENDS, "send sendall"),
     ("_socket.socket", ANY_ARGUMENTS, "sendto sendmsg"),
     ("_socket.socket", FILLS, "recv_into"),
     ("_socket.socket", NOT_KEPT, "recvfrom_into recvmsg_into"),
+    ("_ssl", 0, "RAND_bytes RAND_status"),
     ("_ssl._SSLContext", NOT_KEPT | ANY_ARGUMENTS, "_wrap_socket _wrap_bio"),
+    ("pwd", 0, "getpwuid getpwnam getpwall"),
+    ("grp", 0, "getgrgid getgrnam getgrall"),
     ("resource", 0, "getrusage"),
     ("fcntl", OF_DESCRIPTOR, "ioctl"),
     ("_thread", STARTS_THREAD, "start_new_thread start_joinable_thread start_new"),

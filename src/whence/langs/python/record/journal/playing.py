@@ -42,6 +42,7 @@ from whence.langs.python.record.journal.kept_files import (
     Sandbox,
 )
 from whence.langs.python.record.journal.writing import (
+    STOPPED,
     Arguments,
     Keywords,
     Original,
@@ -51,6 +52,7 @@ from whence.langs.python.record.journal.writing import (
     open_request,
     own_files,
     start_random,
+    why_stopped,
 )
 
 PLAYING = 2
@@ -64,6 +66,15 @@ _NOT_KEPT = {
     "_gdbm": "dbm",
 }
 """Modules in C that reach the outside world without an interposed function."""
+_BY_THEMSELVES = {
+    "_ctypes": "ctypes",
+    "_sqlite3": "sqlite3",
+    "_ssl": "ssl",
+    "numpy._core._multiarray_umath": "numpy",
+    "numpy.core._multiarray_umath": "numpy",
+}
+"""Modules in C with functions that need nothing outside, and others that read the clock, random
+numbers or files by themselves. A program may use them; if its re-run diverges, they are named."""
 _ANOTHER_INTERPRETER = "cpython.PyInterpreterState_New"
 
 
@@ -106,6 +117,8 @@ class JournalPlayer:
         self._channel = channel
         """The only socket that this process can send messages by."""
         self._confined: list[str] = []
+        self._unseen: set[str] = set()
+        """The modules of `_BY_THEMSELVES` that the program imported."""
         self._collector = Collector()
         kept = KeptFiles(path.removesuffix(JOURNAL) + KEPT)
         self._sandbox = Sandbox(os.path.join(self._folder, FILES), kept)
@@ -117,6 +130,9 @@ class JournalPlayer:
         if {name: heading.get(name) for name in conditions()} != conditions():
             raise WhenceError(f"{path}: is the journal of another Python or another whence")
         _interposition.load(data, data.index(b"\n") + 1)
+        error = heading.get(STOPPED)
+        self._stopped = why_stopped(error if isinstance(error, int) else 0)
+        """Why the journal ended before the program did."""
         self._process = int(heading["pid"])
         """The process id that the program receives."""
         self._functions = InterposedFunctions(self._handlers(), self._imported)
@@ -177,12 +193,19 @@ class JournalPlayer:
         _, played, left, _ = _interposition.state()
         self._write_report({"played": played, "left": left})
 
+    @property
+    def problem(self) -> str:
+        """A journal that is played does not fail."""
+        return ""
+
     # --- ends --------------------------------------------------------------------------------
 
     def _diverged(self, kind: str, arguments: Arguments, recorded: str | None) -> NoReturn:
         request = f"{public_name(kind)}({', '.join(map(_shown, arguments))})"
         if recorded is None:
             answer = "nothing more"
+            if self._stopped:
+                answer += f", because the journal stopped: {self._stopped}"
         elif recorded == kind:
             answer = f"{public_name(kind)} of something else, or what it gave is not kept"
         else:
@@ -203,6 +226,8 @@ class JournalPlayer:
         self._stop({"escaped": event, "asked": f"{event}({', '.join(map(_shown, arguments))})"})
 
     def _imported(self, module: str) -> None:
+        if module in _BY_THEMSELVES:
+            self._unseen.add(_BY_THEMSELVES[module])
         what = _NOT_KEPT.get(module)
         if what is not None:
             self._lacks(what)
@@ -216,7 +241,11 @@ class JournalPlayer:
         os._exit(0)
 
     def _write_report(self, report: Mapping[str, Any]) -> None:
-        state = {"confined": self._confined, "threads": _interposition.state()[3]}
+        state = {
+            "confined": self._confined,
+            "threads": _interposition.state()[3],
+            "unseen": sorted(self._unseen),
+        }
         with open(self._report, "w", encoding="ascii") as file:
             json.dump({**report, **state}, file)
 

@@ -6,6 +6,7 @@ of a file that is opened, the seed of a random number generator, which objects a
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random  # in both runs, before the program may: it seeds itself when it is first imported
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.journalled_functions import (
@@ -28,10 +30,12 @@ from whence.langs.python.record.journal.journalled_functions import (
     InterposedFunctions,
 )
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
-from whence.langs.python.record.recording import to_high_number
+from whence.langs.python.record.recording import close_own, file_identity
 
 WRITING = 1
 VERSION = 1
+STOPPED = "stopped"
+"""The last member of the heading: the number of the error that ended the journal, or 0."""
 _SEED_BYTES = 2496
 """As many random bytes as the interpreter itself uses to seed a generator."""
 
@@ -47,7 +51,16 @@ def conditions() -> dict[str, Any]:
 
 def _heading(run: str) -> bytes:
     """The first line of a journal, with the recording that it belongs to."""
-    return json.dumps({**conditions(), "run": run, "pid": os.getpid()}).encode() + b"\n"
+    heading = json.dumps({**conditions(), "run": run, "pid": os.getpid(), STOPPED: 0})
+    # Room for the number of the error, which is written in place if the journal has to end.
+    return heading.removesuffix("0}").encode() + b"   0}\n"
+
+
+def why_stopped(error: int) -> str:
+    """What an error says that ended a journal; empty if none did."""
+    if error == errno.EBADF:
+        return "the program closed its file"
+    return os.strerror(error) if error else ""
 
 
 def own_files() -> str:
@@ -62,7 +75,13 @@ class JournalWriter:
         self._files = KeptFiles(folder)
         self._collector = Collector()
         self._descriptor = _opened(path)
-        _interposition.open_file(self._descriptor, _heading(run))
+        self._identity = file_identity(self._descriptor)
+        try:
+            _interposition.open_file(self._descriptor, _heading(run))
+        except OSError as problem:
+            raise WhenceError(
+                f"{path}: the journal cannot be written there ({problem.strerror})"
+            ) from None
         self._functions = InterposedFunctions(self._handlers())
 
     def _handlers(self) -> Mapping[str, Handler]:
@@ -90,7 +109,12 @@ class JournalWriter:
     def finish(self) -> None:
         """Note nothing more."""
         _interposition.stop()
-        os.close(self._descriptor)
+        close_own(self._descriptor, self._identity)
+
+    @property
+    def problem(self) -> str:
+        """Why the journal ended before the program did; empty if it did not."""
+        return why_stopped(_interposition.problem())
 
     def _open(self, descriptor: Any, error: Any, arguments: Arguments, keywords: Keywords) -> None:
         request = open_request(arguments, keywords)

@@ -336,18 +336,22 @@ static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyBool_FromLong(report_processes_to(path, name, child != 0));
 }
 
-static PyObject *lend(PyObject *Py_UNUSED(module), PyObject *arguments)
+/* The limit of recursion in C: that of a new thread. It is stored nowhere else, and differs between
+ * bug-fix releases. */
+static int c_recursion_limit(PyThreadState *tstate)
 {
-    int frames;
-    if (!PyArg_ParseTuple(arguments, "i", &frames)) {
-        return NULL;
+    PyThreadState *fresh = PyThreadState_New(PyThreadState_GetInterpreter(tstate));
+    if (fresh == NULL) {
+        return c_recursion_left(tstate);
     }
-    lend_recursion(PyThreadState_Get(), frames);
-    Py_RETURN_NONE;
+    int limit = c_recursion_left(fresh);
+    PyThreadState_Clear(fresh);
+    PyThreadState_Delete(fresh);
+    return limit;
 }
 
-/* Calls a function with no frame below it: code that walks the stack finds only the program's frames,
- * as at the start of a thread. */
+/* Calls a function with no frame below it, as at the start of a thread: code that walks the stack
+ * finds only the program's frames, and the recursion limits are the program's alone. */
 static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                            Py_ssize_t count)
 {
@@ -356,11 +360,38 @@ static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *argumen
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
+    int c_limit = c_recursion_limit(tstate);
+    Recursion used = used_recursion(tstate, c_limit);
     Frame *ours = current_frame(tstate);
     set_current_frame(tstate, NULL);
+    /* The interpreter starts a script without calling `exec`, which counts. */
+    set_used_recursion(tstate, c_limit, no_recursion_but(PyCFunction_Check(arguments[0])));
     PyObject *result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
+    set_used_recursion(tstate, c_limit, used);
     set_current_frame(tstate, ours);
     return result;
+}
+
+static PyObject *loop_positions(PyObject *Py_UNUSED(module), PyObject *generator)
+{
+    PyObject *positions = PyList_New(0);
+    if (positions == NULL || !is_generator(generator) || !may_count_itself(generator)) {
+        return positions;
+    }
+    const Frame *frame = generator_frame(generator);
+    for (int from_top = (int)frame_stack_depth(frame); from_top > 0; from_top--) {
+        Py_ssize_t position = 0;
+        if (stacked_position(frame, from_top, &position)) {
+            PyObject *number = PyLong_FromSsize_t(position);
+            if (number == NULL || PyList_Append(positions, number) < 0) {
+                Py_XDECREF(number);
+                Py_DECREF(positions);
+                return NULL;
+            }
+            Py_DECREF(number);
+        }
+    }
+    return positions;
 }
 
 static PyMethodDef methods[] = {
@@ -388,6 +419,8 @@ static PyMethodDef methods[] = {
      "on_exit(value, whether it returned) at its end."},
     {"references", references, METH_O,
      "references(objects): a number that changes whenever one of them refers to another object."},
+    {"loop_positions", loop_positions, METH_O,
+     "loop_positions(generator): how far its loops over lists and tuples are, the outermost first."},
     {"go_on", go_on, METH_VARARGS,
      "go_on(window, whole_calls, tail): in a forked checkpoint, whose descriptor is a new file."},
     {"checkpoints", checkpoints_from, METH_VARARGS,
@@ -403,8 +436,6 @@ static PyMethodDef methods[] = {
      "limits(calls, depth, function): call it with the name of the limit that is exceeded."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child): from the next start on, list there which call started which."},
-    {"lend_recursion", lend, METH_VARARGS,
-     "lend_recursion(frames): raise this thread's recursion limit by so many frames."},
     {NULL, NULL, 0, NULL},
 };
 

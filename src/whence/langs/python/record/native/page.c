@@ -67,11 +67,13 @@ static void set_page_limit(void)
     }
 }
 
-/* Stops the recording after an error of the file or memory; the program goes on. */
+/* Stops the recording after an error of the file or memory; the program goes on. What is in no page
+ * yet stays in the tail, with the reason. */
 void recorder_fail(int error)
 {
     if (recorder.problem == 0) {
         recorder.problem = error;
+        tail_stop(error);
     }
     recorder.on = false;
 }
@@ -198,9 +200,14 @@ void page_flush(void)
     put_fixed(stored.bytes + 8, length);
     put_fixed(stored.bytes + 12, count);
     put_fixed(stored.bytes + 16, crc32_of(payload, length));
-    if (is_our_file() && write_all(stored.bytes, PAGE_HEADER + length)) {
-        recorder.bytes_written += PAGE_HEADER + length;
-        tail_restart(header_size + recorder.bytes_written);
+    if (is_our_file()) {
+        if (write_all(stored.bytes, PAGE_HEADER + length)) {
+            recorder.bytes_written += PAGE_HEADER + length;
+            tail_restart(header_size + recorder.bytes_written);
+        }
+        else if (ftruncate(recorder.descriptor, (off_t)(header_size + recorder.bytes_written))) {
+            /* Then a truncated page stays at the end, which readers ignore. */
+        }
     }
     set_page_limit();
     if (recorder.bytes_written + SMALLEST_PAGE > recorder.max_bytes && !recorder.full) {

@@ -197,6 +197,7 @@ void undo_roots(uint64_t first);
 void tail_open(const TailFile *file, uint64_t at);
 void tail_restart(uint64_t at);
 void tail_close(void);
+void tail_stop(int error);
 void tail_after_fork(void);
 bool tail_holds_page(void);
 void tail_abandon(void);

@@ -2,7 +2,8 @@
  * (docs/trace-format.md, *The tail*). A killed process leaves it behind.
  *
  * So all that was recorded survives however the process ends, without a thread, timer or signal of
- * ours, which the program could notice. The file is removed when the recording ends.
+ * ours, which the program could notice. The file is removed when the recording ends; if it fails,
+ * the file stays, with the reason.
  *
  * If the disk is full, a write to a mapped file kills the process. So the room is allocated in
  * advance, and only on file systems that overwrite blocks in place. On others, and for a page that
@@ -25,7 +26,8 @@ typedef struct {
     uint64_t check; /* of the trace's header */
     uint64_t at;
     uint64_t committed;
-    uint64_t reserved[4];
+    uint64_t error; /* errno of what ended the recording before the run did; 0: nothing */
+    uint64_t reserved[3];
     uint8_t bytes[];
 } Tail;
 
@@ -133,6 +135,24 @@ void tail_close(void)
         if (tail_path[0] != '\0') {
             unlink(tail_path);
         }
+    }
+    errno = saved_errno;
+}
+
+/* The recording has failed: the file keeps what it holds and gets the reason. Plain memory is mapped
+ * in its place, because a record may be half written. */
+void tail_stop(int error)
+{
+    if (tail == NULL || tail_path[0] == '\0') {
+        return;
+    }
+    int saved_errno = errno;
+    tail_path[0] = '\0';
+    __atomic_store_n(&tail->error, (uint64_t)error, __ATOMIC_RELEASE);
+    recorder.committed = &nowhere;
+    if (mmap(tail, TAIL_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED) {
+        /* Then nothing more may be written to the page. The recorder is off, and does not. */
     }
     errno = saved_errno;
 }

@@ -25,7 +25,7 @@ static PyObject *begin(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 static PyObject *stop(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    if (journal.mode == WRITING) {
+    if (journal.mode == WRITING || journal.problem != 0) {
         entries_close();
     }
     journal.mode = OFF;
@@ -216,6 +216,11 @@ static PyObject *state(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
                          (unsigned long long)entries_left(), threads_known());
 }
 
+static PyObject *problem(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(journal.problem);
+}
+
 static PyObject *asked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     return PyLong_FromUnsignedLongLong(journal.count + journal.passed);
@@ -246,6 +251,7 @@ static PyMethodDef methods[] = {
     {"watch_escapes", watches_escapes, METH_O,
      "watch_escapes(folder): a change elsewhere stops the re-run."},
     {"asked", asked, METH_NOARGS, "Grows whenever the program turns to the world."},
+    {"problem", problem, METH_NOARGS, "The errno of what ended the writing, or 0."},
     {"state", state, METH_NOARGS,
      "The mode, the number of entries handled and left, and the number of threads."},
     {NULL, NULL, 0, NULL},

@@ -28,6 +28,7 @@ enum { RETURNED = 1, RAISED = 2 };
 
 typedef struct {
     int mode;
+    int problem; /* errno of what ended the writing; 0: nothing did */
     uint64_t count; /* entries written or played */
     uint64_t passed; /* calls of functions that reach the outside world, noted or not */
     PyObject *kinds;  /* a tuple of names; an entry has the number of one */
@@ -45,7 +46,7 @@ bool read_number(Reader *reader, uint64_t *number);
 bool value_encode(Bytes *bytes, PyObject *value, int depth);
 PyObject *value_decode(Reader *reader, int depth);
 bool error_encode(Bytes *bytes, PyObject *const *arguments, Py_ssize_t count);
-void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count);
+bool error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count);
 uint32_t digest_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 
 /* entries.c */

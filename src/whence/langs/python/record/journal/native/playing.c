@@ -55,11 +55,21 @@ PyObject *entry_play(uint64_t kind, uint32_t question, PyObject *const *argument
         entry.kind = kind;
         return diverge(kind, arguments, count, &entry);
     }
+    PyObject *result = NULL;
+    bool is_whole;
     if (entry.how == RAISED) {
-        error_decode(&entry.payload, arguments, count);
-        return NULL;
+        is_whole = error_decode(&entry.payload, arguments, count);
     }
-    return value_decode(&entry.payload, 0);
+    else {
+        result = value_decode(&entry.payload, 0);
+        is_whole = result != NULL;
+    }
+    if (!is_whole) { /* The journal is damaged: the program must not receive our exception. */
+        PyErr_Clear();
+        entry.kind = kind;
+        return diverge(kind, arguments, count, &entry);
+    }
+    return result;
 }
 
 static PyObject *fill_buffer(const Call *call, PyObject *data)

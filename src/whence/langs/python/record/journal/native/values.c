@@ -86,7 +86,7 @@ static bool put_integer(Bytes *bytes, PyObject *number)
 static const char *const RECORDS[] = {
     "os.stat_result", "os.statvfs_result", "os.terminal_size", "os.uname_result", "os.times_result",
     "posix.times_result", "posix.uname_result", "os.waitid_result", "posix.waitid_result",
-    "time.struct_time", "resource.struct_rusage",
+    "time.struct_time", "resource.struct_rusage", "pwd.struct_passwd", "grp.struct_group",
 };
 enum { RECORD_COUNT = sizeof RECORDS / sizeof *RECORDS };
 
@@ -158,6 +158,15 @@ static bool put_items(Bytes *bytes, char tag, PyObject *items, int depth)
     return done;
 }
 
+/* The items of a set or dict, as a list. */
+static bool put_unordered(Bytes *bytes, char tag, PyObject *items, int depth)
+{
+    bool done = items != NULL && put_items(bytes, tag, items, depth);
+    Py_XDECREF(items);
+    PyErr_Clear();
+    return done;
+}
+
 /* Returns false without an exception if a journal cannot hold the value. */
 bool value_encode(Bytes *bytes, PyObject *value, int depth)
 {
@@ -185,6 +194,12 @@ bool value_encode(Bytes *bytes, PyObject *value, int depth)
     }
     if (PyList_CheckExact(value)) {
         return put_items(bytes, '[', value, depth);
+    }
+    if (PyAnySet_CheckExact(value) && !PyFrozenSet_CheckExact(value)) {
+        return put_unordered(bytes, '{', PySequence_List(value), depth);
+    }
+    if (PyDict_CheckExact(value)) {
+        return put_unordered(bytes, ':', PyDict_Items(value), depth);
     }
     if (strcmp(Py_TYPE(value)->tp_name, "datetime.datetime") == 0) {
         return put_moment(bytes, value);
@@ -219,18 +234,29 @@ static PyObject *items_decode(Reader *reader, char tag, int depth)
     if (!read_number(reader, &count) || count > (uint64_t)(reader->end - reader->at)) {
         return unsound();
     }
-    PyObject *items = tag == '[' ? PyList_New((Py_ssize_t)count) : PyTuple_New((Py_ssize_t)count);
+    PyObject *items = tag != '(' ? PyList_New((Py_ssize_t)count) : PyTuple_New((Py_ssize_t)count);
     for (Py_ssize_t i = 0; items != NULL && i < (Py_ssize_t)count; i++) {
         PyObject *item = value_decode(reader, depth + 1);
         if (item == NULL) {
             Py_CLEAR(items);
-        } else if (tag == '[') {
+        } else if (tag != '(') {
             PyList_SET_ITEM(items, i, item);
         } else {
             PyTuple_SET_ITEM(items, i, item);
         }
     }
     return items;
+}
+
+static PyObject *unordered_decode(Reader *reader, char tag, int depth)
+{
+    PyObject *items = items_decode(reader, tag, depth);
+    PyObject *made = items == NULL ? NULL : tag == '{' ? PySet_New(items) : PyDict_New();
+    if (made != NULL && tag == ':' && PyDict_MergeFromSeq2(made, items, 1) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(items);
+    return made;
 }
 
 static PyTypeObject *record_type(uint64_t record)
@@ -325,6 +351,9 @@ PyObject *value_decode(Reader *reader, int depth)
     case '(':
     case '[':
         return items_decode(reader, tag, depth);
+    case '{':
+    case ':':
+        return unordered_decode(reader, tag, depth);
     case 'r':
         return record_decode(reader, depth);
     default:
@@ -435,7 +464,8 @@ static PyObject *error_class(PyObject *name)
     return found;
 }
 
-void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
+/* Raises the exception that was encoded; false if it is damaged, with another exception set. */
+bool error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
 {
     PyObject *name = value_decode(reader, 0), *parts = NULL;
     PyObject *kind = name == NULL || !PyUnicode_Check(name) ? NULL : error_class(name);
@@ -467,10 +497,12 @@ void error_decode(Reader *reader, PyObject *const *arguments, Py_ssize_t count)
     } else if (!PyErr_Occurred()) {
         unsound();
     }
+    bool done = error != NULL;
     Py_XDECREF(error);
     Py_XDECREF(parts);
     Py_XDECREF(kind);
     Py_XDECREF(name);
+    return done;
 }
 
 /* ---- the digest of a request ---- */

@@ -145,6 +145,26 @@ static inline void lend_recursion(PyThreadState *tstate, int frames)
     lend_c_recursion(tstate, frames);
 }
 
+/* How much of both recursion limits a thread uses. */
+typedef struct {
+    int python, c;
+} Recursion;
+
+static inline Recursion used_recursion(PyThreadState *tstate, int c_limit)
+{
+    return (Recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining,
+                       c_limit - c_recursion_left(tstate)};
+}
+
+static inline void set_used_recursion(PyThreadState *tstate, int c_limit, Recursion used)
+{
+    tstate->py_recursion_remaining = tstate->py_recursion_limit - used.python;
+    lend_c_recursion(tstate, used_recursion(tstate, c_limit).c - used.c);
+}
+
+/* What a thread uses that runs nothing, and will use `calls` for calls of C functions. */
+static inline Recursion no_recursion_but(int calls) { return (Recursion){0, -calls}; }
+
 /* ---- numbers ---- */
 
 static inline bool compact_number(PyObject *number, long long *value)

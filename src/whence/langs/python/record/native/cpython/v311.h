@@ -203,7 +203,8 @@ static inline bool yields_from_another(const Frame *frame)
     return instruction_argument(frame_instruction(frame) + 1) % 4 >= 2;
 }
 
-enum { WAITED_FOR_WHEN_YIELDING = 1 }; /* where it stands on the stack, from the top */
+/* Where it stands on the stack, from the top. */
+enum { WAITED_FOR_WHEN_YIELDING = 1, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* Whether an exception is thrown into a generator, where no event of its own tells: it does not stand
  * at a RESUME. */
@@ -267,10 +268,29 @@ static inline PyObject *pending_exception_class(PyObject *type, PyObject *value)
 
 static inline void lend_c_recursion(PyThreadState *Py_UNUSED(tstate), int Py_UNUSED(frames)) {}
 
+static inline int c_recursion_left(PyThreadState *Py_UNUSED(tstate)) { return 0; }
+
 static inline void lend_recursion(PyThreadState *tstate, int frames)
 {
     tstate->recursion_remaining += frames;
 }
+
+/* How much of the recursion limit a thread uses. */
+typedef int Recursion;
+
+static inline Recursion used_recursion(PyThreadState *tstate, int Py_UNUSED(c_limit))
+{
+    return tstate->recursion_limit - tstate->recursion_remaining;
+}
+
+static inline void set_used_recursion(PyThreadState *tstate, int Py_UNUSED(c_limit),
+                                      Recursion used)
+{
+    tstate->recursion_remaining = tstate->recursion_limit - used;
+}
+
+/* What a thread uses that runs nothing, and will use `calls` for calls of C functions. */
+static inline Recursion no_recursion_but(int calls) { return -calls; }
 
 /* ---- garbage ---- */
 

@@ -81,7 +81,8 @@ static inline bool yields_from_another(const Frame *frame)
     return instruction_argument(frame_instruction(frame) + 1) % 4 >= 2;
 }
 
-enum { WAITED_FOR_WHEN_YIELDING = 1 }; /* where it stands on the stack, from the top */
+/* Where it stands on the stack, from the top. */
+enum { WAITED_FOR_WHEN_YIELDING = 1, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 
@@ -100,6 +101,11 @@ static inline bool returns_constant(int operation) { return operation == RETURN_
 static inline void lend_c_recursion(PyThreadState *tstate, int frames)
 {
     tstate->c_recursion_remaining += frames;
+}
+
+static inline int c_recursion_left(PyThreadState *tstate)
+{
+    return tstate->c_recursion_remaining;
 }
 
 /* ---- garbage ---- */

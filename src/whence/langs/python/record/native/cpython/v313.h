@@ -82,7 +82,8 @@ static inline bool yields_from_another(Frame *frame)
            frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED_YIELD_FROM;
 }
 
-enum { WAITED_FOR_WHEN_YIELDING = 1 }; /* where it stands on the stack, from the top */
+/* Where it stands on the stack, from the top. */
+enum { WAITED_FOR_WHEN_YIELDING = 1, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 
@@ -111,6 +112,11 @@ static inline bool returns_constant(int operation) { return operation == RETURN_
 static inline void lend_c_recursion(PyThreadState *tstate, int frames)
 {
     tstate->c_recursion_remaining += frames;
+}
+
+static inline int c_recursion_left(PyThreadState *tstate)
+{
+    return tstate->c_recursion_remaining;
 }
 
 /* ---- garbage ---- */

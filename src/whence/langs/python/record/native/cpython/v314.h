@@ -92,7 +92,7 @@ static inline bool yields_from_another(const Frame *frame)
 
 /* Where it stands on the stack, from the top. The generator has not yielded yet: the value is still
  * above it. */
-enum { WAITED_FOR_WHEN_YIELDING = 2 };
+enum { WAITED_FOR_WHEN_YIELDING = 2, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 
@@ -121,6 +121,8 @@ static inline bool returns_constant(int Py_UNUSED(operation)) { return false; }
 
 /* The C stack itself has a limit: nobody can lend of that. */
 static inline void lend_c_recursion(PyThreadState *Py_UNUSED(tstate), int Py_UNUSED(frames)) {}
+
+static inline int c_recursion_left(PyThreadState *Py_UNUSED(tstate)) { return 0; }
 
 /* ---- garbage ---- */
 
