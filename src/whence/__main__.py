@@ -19,8 +19,11 @@ def main() -> int:
 def _command() -> int:
     # The first entry is the current folder with `-m`, or that of the `whence` command.
     sys.path[:] = whence_path(sys.path if sys.flags.safe_path else sys.path[1:])
-    from whence.cli import main as command
-
+    try:
+        from whence.cli import main as command
+    except KeyboardInterrupt:
+        print("whence: stopped", file=sys.stderr)
+        return 130
     return command()
 
 

@@ -449,6 +449,8 @@ class TestRequest:
     expected: str | None = None
     mark: Mark | None = None
     checks_output: bool = False
+    is_typed: bool = True
+    """Whether the user typed `expected`. A stored text is data: it does not become code."""
 
 
 class RegressionTestWriter(Protocol):

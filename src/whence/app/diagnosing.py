@@ -202,7 +202,11 @@ def _session_log(
         request.session is None and not (request.answers is None and at_terminal)
     ):
         return None
-    file = request.session or default_path(path, about)
+    try:
+        file = request.session or default_path(path, about)
+    except WhenceError as problem:
+        note(f"This session is not kept: {problem}.")
+        return None
     if request.fresh and file.exists():
         if not is_session(file):
             raise WhenceError(f"{file} is not a whence session, so --fresh leaves it alone")

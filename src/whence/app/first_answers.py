@@ -17,19 +17,26 @@ from whence.ui.terminal.screen import Screen
 
 
 def first_answers(
-    opened: Opened, named: Symptom | None, screen: Screen, *, asks: bool, fresh: bool = False
+    opened: Opened,
+    named: Symptom | None,
+    screen: Screen,
+    *,
+    asks: bool,
+    fresh: bool = False,
+    is_script: bool = False,
 ) -> Sequence[Event] | Diagnosis:
     """The first events of a session, or why there is nothing to find.
 
     `named`: the symptom of the command line; `asks`: ask the user if there is none; `fresh`: ask
-    again which operand of an assertion is wrong.
+    again which operand of an assertion is wrong; `is_script`: what a person said in an earlier
+    session does not count, so that the first answer always means the same.
     """
     symptoms, columns = opened.symptoms, opened.tree.columns
     if symptoms is None:
         if named is not None:
             raise WhenceError("--wrong is about recordings, and this is a tree")
         return ()
-    symptom = named or symptoms.stored()
+    symptom = named or _stored(symptoms, is_script)
     if len(columns) == 1 and not columns.implicit[0] and asks:
         return Diagnosis(Status.UNDETERMINED, reason=_nothing_recorded(symptoms, screen))
     if symptom is None and asks:
@@ -93,6 +100,18 @@ def _nothing_recorded(symptoms: RunSymptoms, screen: Screen) -> str:
     )
 
 
+def _stored(symptoms: RunSymptoms, is_script: bool) -> Symptom | None:
+    """The symptom beside the recording; for a script only what the run itself left there."""
+    symptom = symptoms.stored()
+    if symptom is None or not is_script:
+        return symptom
+    if symptom.assertion is None:
+        return None if symptom.by_person else symptom
+    operands = tuple(replace(operand, wrong=None) for operand in symptom.assertion.operands)
+    return replace(symptom, assertion=replace(symptom.assertion, operands=operands))
+
+
 def _store(symptoms: RunSymptoms, symptom: Symptom) -> None:
+    symptom = replace(symptom, by_person=True)
     if symptoms.stored() != symptom:
         symptoms.store(symptom)

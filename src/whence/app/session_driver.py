@@ -41,7 +41,7 @@ from whence.session import events, log_entries
 from whence.session.engine import apply, expansion
 from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
-from whence.session.reaction import left_to_blame, narrow_diagnosis, only_suspect, react
+from whence.session.reaction import count_left, left_to_blame, narrow_diagnosis, only_suspect, react
 from whence.session.state import Facts, Options, State
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
@@ -170,10 +170,12 @@ class SessionDriver:
         if isinstance(outcome, events.Found | events.Exhausted):
             return outcome.diagnosis
         reason = left or "the session was left before its end"
+        candidates = left_to_blame(self.state, MOST_CANDIDATES)
         return Diagnosis(
             Status.UNDETERMINED,
-            candidates=left_to_blame(self.state, MOST_CANDIDATES),
+            candidates=candidates,
             reason="; ".join([reason, *self.failures]),
+            more_candidates=count_left(self.state) - len(candidates),
         )
 
     def findings(self, diagnosis: Diagnosis) -> Findings:

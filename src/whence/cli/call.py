@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from whence.cli import run as running
+from whence.cli.record import unprotected
 from whence.errors import UsageError
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 
@@ -32,7 +33,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Call it, then hold the session."""
-    words = ["--" if word == "\0--" else word for word in options.function]
+    words = unprotected(options.function)
     if words[:1] == ["--"]:
         del words[0]
     if not words:

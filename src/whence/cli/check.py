@@ -98,11 +98,11 @@ def run(options: argparse.Namespace) -> int:
     print(words)
     left = _print_calls(file, *runs)
     if symptom is not None and not gone:
-        recordings.write_symptom(again, symptom)
+        recordings.write_symptom(again, replace(symptom, by_person=False))
     if gone and not left:
         print("Nothing that was called wrong occurs now.")
         return 0
-    print(f"`whence debug {os.path.relpath(again)}` continues from here.")
+    print(f"`whence debug {shlex.quote(os.path.relpath(again))}` continues from here.")
     return 1
 
 

@@ -38,6 +38,9 @@ def run(options: argparse.Namespace) -> int:
     asks = options.file is None
     return diagnosing.diagnose(
         session_options.read(options), opened, path,
-        lambda screen: first_answers(opened, options.wrong, screen, asks=asks, fresh=options.fresh),
+        lambda screen: first_answers(
+            opened, options.wrong, screen, asks=asks, fresh=options.fresh,
+            is_script=options.answers is not None or options.no_session,
+        ),
         symptom_is_named=options.wrong is not None,
     )  # fmt: skip

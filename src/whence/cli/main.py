@@ -16,7 +16,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import whence
 from whence.errors import WhenceError, bug_notice, cause_outside
@@ -27,6 +27,9 @@ COMMANDS = (
 )  # fmt: skip
 # Becomes the process of somebody's program: nothing is changed that the program does not expect.
 GUEST = "record"
+MARK = "\0"
+"""Begins a word that is not ours (`record.protected`, `test.separated`)."""
+_PROGRAM_WORDS = ("program", "module", "code", "call", "function", "arguments")
 # Are followed by the command line of a program.
 _RUNNING = ("record", "run", "call", "bisect")
 
@@ -36,6 +39,10 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any):
         super().__init__(**settings, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message without the marks that words got in `main`."""
+        super().error(message.replace("\\x00", "").replace(MARK, ""))
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -64,9 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _prepare_streams()
         if arguments is None:
             _end_orderly()
-    if words[:1] == ["test"]:
-        words = importlib.import_module("whence.cli.test").separated(words)
-    options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
+    try:
+        if words[:1] == ["test"]:
+            words = importlib.import_module("whence.cli.test").separated(words)
+        options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
+    except KeyboardInterrupt:  # the modules of the commands are imported here
+        print("whence: stopped", file=sys.stderr)
+        return 130
+    missing = _option_without_value(options)
+    if missing:
+        parser((words[0],)).error(f"{missing} needs a value before the --")
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -92,6 +106,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except Exception:
         return _report_bug()
+
+
+def _option_without_value(options: argparse.Namespace) -> str:
+    """The option whose value is a word of the program that follows; empty if there is none.
+
+    No word of a command line has a NUL in it, so one with a NUL was marked as the program's.
+    """
+    for name, value in vars(options).items():
+        if value == MARK:
+            setattr(options, name, "")
+        elif name not in _PROGRAM_WORDS:
+            values = value if isinstance(value, list) else [value]
+            if any(isinstance(one, str | Path) and MARK in str(one) for one in values):
+                return f"--{name.replace('_', '-')}"
+    return ""
 
 
 def _report_bug() -> int:

@@ -32,11 +32,19 @@ _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNC
 
 # argparse takes `--` for itself, wherever it stands. No word of a command line has a NUL in it.
 _DASHES, _PROTECTED = "--", "\0--"
+_MAY_HAVE_VALUE = ("--regression-test",)
+# Says that an option has no value: what follows it is not its value, but the end of the options.
+_NO_VALUE = "=\0"
 
 
 def protected(words: Sequence[str]) -> list[str]:
     """The words of a command line, so that a `--` of the program is the program's."""
-    return [_PROTECTED if word == _DASHES else word for word in words]
+    protected_words: list[str] = []
+    for word in words:
+        if word == _DASHES and protected_words and protected_words[-1] in _MAY_HAVE_VALUE:
+            protected_words[-1] += _NO_VALUE
+        protected_words.append(_PROTECTED if word == _DASHES else word)
+    return protected_words
 
 
 def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -247,11 +255,11 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
         (TargetKind.CALL, getattr(options, "call", None)),
     ):
         if typed is not None:
-            words = _unprotected(typed)
+            words = unprotected(typed)
             if not words:
                 raise UsageError(f"{kind.value} is followed by nothing: {usage}")
             return Target(kind, words[0], tuple(words[1:]))
-    words = _unprotected(options.program)
+    words = unprotected(options.program)
     if words[:1] == [_DASHES]:  # between our options and the program
         del words[0]
     if not words:
@@ -259,8 +267,9 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
     return Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
 
 
-def _unprotected(words: Sequence[str]) -> list[str]:
-    return [_DASHES if word == _PROTECTED else word for word in words]
+def unprotected(words: Sequence[str]) -> list[str]:
+    """The words of the program as they were typed."""
+    return [_DASHES if word == _PROTECTED else word.removesuffix(_NO_VALUE) for word in words]
 
 
 def short_name(target: Target) -> str:

@@ -72,7 +72,10 @@ def separated(words: Sequence[str]) -> list[str]:
     own = list(words[1:])
     if _DASHES in own:
         place = own.index(_DASHES)
-        return [words[0], *own[:place], *(_THEIRS + word for word in own[place + 1 :])]
+        ours = own[:place]
+        if ours and _long_options().get(ours[-1]) == _MAY_FOLLOW:
+            ours[-1] += "="  # the word after the -- is not its value
+        return [words[0], *ours, *(_THEIRS + word for word in own[place + 1 :])]
     values = _long_options()
     # Apart, since argparse takes arguments only if they stand together.
     ours, theirs = [words[0]], []

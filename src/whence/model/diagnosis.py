@@ -36,7 +36,8 @@ class Diagnosis:
     missing. `bad_input` holds the calls that were given inadmissible input, `callees` the judged
     calls that the one at fault made. `reason` says why more is not known, or why a call that nobody
     judged is at fault. `within_slice`: of its callees only those were judged that
-    could have made the part that was marked.
+    could have made the part that was marked. `more_candidates` counts those that are not
+    among `candidates`.
     """
 
     status: Status
@@ -48,3 +49,4 @@ class Diagnosis:
     bad_input: tuple[int, ...] = ()
     within_slice: bool = False
     reason: str = ""
+    more_candidates: int = 0

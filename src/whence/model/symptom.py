@@ -67,6 +67,8 @@ class Symptom:
     line: int | None = None
     expression: str = ""
     assertion: FailedAssertion | None = None
+    by_person: bool = False
+    """Whether a person said so in a session; a failed test says so by itself."""
 
     def __post_init__(self) -> None:
         """Refuse a line that is not counted from 1."""

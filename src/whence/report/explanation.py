@@ -81,7 +81,7 @@ def explain(
             return parts
         source = replace(parts.source, executed=findings.executed.lines)
         return replace(parts, source=source, no_lines=findings.executed.unknown)
-    listed = _listed(state, diagnosis.candidates, sources)
+    listed = _listed(state, diagnosis, sources)
     if diagnosis.status is Status.CANDIDATES:
         count = len(diagnosis.candidates)
         one = "The fault may be in this call"
@@ -282,13 +282,15 @@ def _first_fitting(shown: Callable[[Limits], str], most: int, least: int) -> str
     return next(fitting, texts[-1])
 
 
-def _listed(state: State, nodes: tuple[int, ...], sources: Sources) -> list[str]:
+def _listed(state: State, diagnosis: Diagnosis, sources: Sources) -> list[str]:
+    nodes, more = diagnosis.candidates, diagnosis.more_candidates
     out = []
     for node in nodes[:CANDIDATES_SHOWN]:
         call, _ = readable_call(state.tree, state.tree.position(node))
         out.append(f"{node}: {short_equation(call)}{_place(call, sources)}")
-    if len(nodes) > CANDIDATES_SHOWN:
-        out.append(f"… and {len(nodes) - CANDIDATES_SHOWN} more")
+    rest = len(nodes) - CANDIDATES_SHOWN + more
+    if rest > 0:
+        out.append(f"… and {rest:,} more")
     return out
 
 

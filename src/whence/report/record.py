@@ -1,6 +1,8 @@
 """The diagnosis as one JSON object, for CI, editors and scripts. `docs/report.md` is its manual.
 
-The shape is versioned: keys are added, never renamed or dropped, within one version.
+The shape is versioned: keys are added, never renamed or dropped, within one version. Lists of
+calls have bounds, because a session that is left early has as many candidates as calls; a key
+beside each list says how many more there are.
 """
 
 from __future__ import annotations
@@ -19,6 +21,12 @@ from whence.session.state import State, expectations
 from whence.tree.readable_call import readable_call
 
 VERSION = 1
+MOST_CALLS = 50
+"""The most candidates that are written in full."""
+MOST_IDS = 1000
+"""The most ids in one list."""
+MOST_CHARACTERS = 1000
+"""The most characters of a candidate's equation."""
 
 
 def record(
@@ -36,8 +44,10 @@ def record(
     at_fault = None
     if diagnosis.node is not None:
         at_fault = _call(tree, diagnosis.node, diagnosis.kind)
-        at_fault["bad_input"] = list(diagnosis.bad_input)
-        at_fault["group"] = list(diagnosis.group)
+        at_fault["bad_input"] = list(diagnosis.bad_input[:MOST_IDS])
+        at_fault["more_bad_input"] = max(0, len(diagnosis.bad_input) - MOST_IDS)
+        at_fault["group"] = list(diagnosis.group[:MOST_IDS])
+        at_fault["more_group"] = max(0, len(diagnosis.group) - MOST_IDS)
         at_fault["expected"] = [
             {"part": str(answer.mark) if answer.mark else "", "value": answer.expected}
             for answer in expectations(state, diagnosis.node)
@@ -54,7 +64,9 @@ def record(
         "version": VERSION,
         "status": diagnosis.status.value,
         "at_fault": at_fault,
-        "candidates": [_call(tree, node, None) for node in diagnosis.candidates],
+        "candidates": [_call(tree, node, None) for node in diagnosis.candidates[:MOST_CALLS]],
+        "more_candidates": max(0, len(diagnosis.candidates) - MOST_CALLS)
+        + diagnosis.more_candidates,
         "questions": {"person": person, "oracle": sum(oracles.values())},
         "oracles": dict(oracles),
         "characters": characters,
@@ -119,15 +131,17 @@ def _answer(answer: Answer) -> dict[str, object]:
 
 def _call(tree: Tree, node: int, kind: FaultKind | None) -> dict[str, object]:
     call, _ = readable_call(tree, tree.position(node))
-    where = call.where()
+    where, equation = call.where(), call.equation(FULL)
     item: dict[str, object] = {
         "function": call.function.name,
         "qualname": call.function.short(),
         "rule": call.rule.name,
         **_place(where),
         "call": node,
-        "equation": call.equation(FULL),
+        "equation": equation,
     }
+    if kind is None and len(equation) > MOST_CHARACTERS:
+        item["equation"] = equation[: MOST_CHARACTERS - 1] + "…"
     if call.step is not None:
         item["step"] = {
             "label": call.step.label,

@@ -14,7 +14,7 @@ from whence.errors import CannotWriteTest, UsageError, WhenceError
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.value import Limits, cut
-from whence.model.verdict import Answer, Verdict
+from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import RegressionTestWriter, TestRequest
 from whence.session.state import State
 from whence.tree.readable_call import readable_call, up_from
@@ -81,6 +81,7 @@ def _request(state: State, node: int, call: Call, path: Path) -> TestRequest:
         expected=None if answer is None else answer.expected,
         mark=None if answer is None else answer.mark,
         checks_output=bool(call.printed) and _only_own_output(state, node),
+        is_typed=answer is None or answer.by == PERSON,
     )
 
 

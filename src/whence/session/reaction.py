@@ -319,6 +319,13 @@ def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
     return (state.tree.id(space.top), *_ids(state, below))
 
 
+def count_left(state: State) -> int:
+    """How many calls can be at fault now."""
+    space = state.space()
+    top_is_out = space.top_is_acquitted or space.is_trusted(space.top)
+    return len(space.left()) + (0 if top_is_out else 1)
+
+
 def _candidates(state: State, hidden: Int64s) -> Diagnosis:
     reason = "nobody could say which"
     if len(hidden):

@@ -29,6 +29,7 @@ from whence.errors import WhenceError
 from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
 from whence.oracle.remembered import StoredAnswer
+from whence.regular_files import read_regular_file
 from whence.store.checked_lines import checked_line, intact_parts, is_checked
 
 NAME = "answers.jsonl"
@@ -160,7 +161,7 @@ class AnswerFile:
         if size > _MAX_BYTES:
             raise WhenceError(f"{self.path} has {size:,} bytes, more than a file of answers has")
         try:
-            data = self.path.read_bytes()
+            data = read_regular_file(self.path, _MAX_BYTES)
         except OSError as problem:
             raise self._unreadable(problem) from problem
         answers: list[StoredAnswer] = []
@@ -192,8 +193,8 @@ class AnswerFile:
 
 
 def withdrawal(answer: StoredAnswer, date: str) -> StoredAnswer:
-    """The line that withdraws an answer."""
-    return replace(answer, verdict=None, date=date, expected=None, mark="")
+    """The line that withdraws an answer, even one with a later date: a clock may be wrong."""
+    return replace(answer, verdict=None, date=max(date, answer.date), expected=None, mark="")
 
 
 def _write_all(file: FileIO, data: bytes) -> None:

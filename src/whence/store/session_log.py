@@ -341,5 +341,5 @@ def default_path(tree_path: Path, about: str = "") -> Path:
     `about` tells sessions apart that are about different trees of one file.
     """
     key = f"{tree_path.resolve()}{about}"
-    digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(os.fsencode(key), digest_size=8).hexdigest()
     return state_folder() / "sessions" / f"{tree_path.name}-{digest}.jsonl"

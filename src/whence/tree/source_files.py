@@ -6,13 +6,11 @@ lines of it. What stands in a file today need not be what ran: `changed` says so
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
-
-_MOST_BYTES = 8 * 2**20
+from whence.regular_files import MOST_BYTES, read_regular_file
 
 
 @dataclass(frozen=True)
@@ -33,12 +31,9 @@ class SourceFiles:
         try:
             if not path.is_file():
                 raise WhenceError(f"{file} is not there, and the tree does not hold its text")
-            if path.stat().st_size > _MOST_BYTES:
+            if path.stat().st_size > MOST_BYTES:
                 raise WhenceError(f"{file} is too large to be shown")
-            # Some files of the system look regular and never end: do not wait for them.
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(descriptor, encoding="utf-8", errors="replace") as opened:
-                return opened.read(_MOST_BYTES)
+            return read_regular_file(path).decode("utf-8", errors="replace")
         except (OSError, ValueError) as problem:
             raise WhenceError(f"{file} cannot be read ({problem})") from problem
 

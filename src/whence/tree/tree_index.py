@@ -259,7 +259,7 @@ def _directory(path: Path) -> Path:
 def _forget_useless(directory: Path) -> None:
     """Remove the indexes of files that are gone or changed, and what a killed process left."""
     for entry in directory.iterdir():
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             if entry.name.startswith("unfinished-"):
                 useless = time.time() - entry.stat().st_mtime > _FORGOTTEN
             else:

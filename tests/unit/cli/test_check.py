@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,20 @@ def test_what_cannot_be_run_again_is_told(project: Path, capfd: Any) -> None:
     assert main(["check"]) == 2
     assert "could not be run again" in capfd.readouterr().err
     assert len(recordings()) == 1
+
+
+def test_the_command_to_continue_with_is_quoted_for_the_shell(
+    project: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = project / "my ship"
+    (inner / ".whence").mkdir(parents=True)
+    (inner / "ship.py").write_text(PROGRAM)
+    monkeypatch.chdir(inner)
+    assert debug(inner, *FOUND) == 0
+    monkeypatch.chdir(project)
+    (recording,) = recordings(inner / ".whence")
+    assert main(["check", str(recording)]) == 1
+    hint = capfd.readouterr().out.rpartition("`whence debug ")[2].partition("`")[0]
+    (file,) = shlex.split(hint)
+    assert " " in file
+    assert Path(file).is_file()

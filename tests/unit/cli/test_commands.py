@@ -73,12 +73,13 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     report = json.loads(out.read_text())
     assert set(report) == {
         "whence", "version", "status", "at_fault", "candidates", "questions", "oracles",
-        "characters", "answers", "strategy", "reason",
+        "characters", "answers", "strategy", "reason", "more_candidates",
     }  # fmt: skip
     assert set(report["at_fault"]) == {
         "passed_on", "raised_by",
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
         "bad_input", "group", "expected", "within_slice", "source", "lines_not_known", "doubts",
+        "more_bad_input", "more_group",
     }  # fmt: skip
     assert report["at_fault"]["file"] == "examples/sqrtest.hs"
     assert report["at_fault"]["line"] == 15

@@ -17,7 +17,13 @@ from recorded import environment
 
 from whence.cli.main import main
 from whence.langs.python.record.backend_choice import NATIVE, candidates
-from whence.langs.python.recordings import beside, latest, read_symptom, recordings
+from whence.langs.python.recordings import (
+    beside,
+    latest,
+    read_symptom,
+    recordings,
+    write_symptom,
+)
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.symptom import Symptom, SymptomKind
 
@@ -762,3 +768,23 @@ def test_the_program_is_run_again_for_its_lines_only_if_that_is_allowed(
     done = whence("run", "--rerun", name, answers="\nn\n", status=0)
     assert marked in done.stdout
     assert (folder / "runs").read_text() == "xxx"
+
+
+def test_a_script_does_not_depend_on_what_a_person_said_before(
+    whence: Whence, folder: Path
+) -> None:
+    (folder / "shop.py").write_text(SHOP)
+    words = ["record", "-q", "-o", "shop.whence", "shop.py"]
+    subprocess.run([sys.executable, "-m", "whence", *words], cwd=folder, check=True)
+    recording = folder / "shop.whence"
+    first = whence("debug", "--plain", str(recording), answers="q\n")
+    said = whence("debug", "--plain", "--wrong", "output:2", str(recording), answers="q\n")
+    stored = read_symptom(recording)
+    assert stored is not None and stored.by_person
+    assert said.stdout != first.stdout
+    for option in ((), ("--no-session",)):
+        again = whence("debug", "--plain", *option, str(recording), answers="q\n")
+        assert again.stdout == first.stdout
+    # What a test or `whence check` wrote belongs to the recording.
+    write_symptom(recording, Symptom(SymptomKind.OUTPUT, line=2))
+    assert whence("debug", "--plain", str(recording), answers="q\n").stdout == said.stdout

@@ -177,3 +177,11 @@ def test_two_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     notes: list[str] = []
     assert len(AnswerFile(path, notes.append).all()) == 400
     assert notes == []
+
+
+def test_an_answer_with_a_date_in_the_future_can_be_forgotten(tmp_path: Path) -> None:
+    file = AnswerFile(tmp_path / "answers.jsonl")
+    equation = StableEquation("f", "f(1) → 2", "d" * 32, "i" * 32)
+    file.append([StoredAnswer(equation, Verdict.WRONG, "Ada", "2999-01-01T00:00:00Z")])
+    file.withdraw(file.all(), "2026-01-01T00:00:00Z")
+    assert file.all() == []

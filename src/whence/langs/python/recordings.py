@@ -25,6 +25,7 @@ from whence.errors import WhenceError
 from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.recording_signature import PARTS, SIGNATURE
 from whence.model.symptom import Symptom
+from whence.regular_files import read_regular_file
 
 FOLDER = ".whence"
 _RUNS = "runs"
@@ -156,7 +157,7 @@ def read_symptom(recording: Path) -> Symptom | None:
     """What is wrong about a recorded run, if that is kept beside it."""
     path = beside(recording, "symptom.json")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_file(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:

@@ -341,7 +341,10 @@ class _Conversation:
         outcome = self.outcome
         if not isinstance(outcome, events.Found):
             raise UsageError("test is for when a call was found to be at fault")
-        path = Path(file).expanduser() if file else None
+        try:
+            path = Path(file).expanduser() if file else None
+        except RuntimeError as problem:  # this user has no home folder
+            raise UsageError(f"{file}: {problem}") from None
         state, writer = self.session.state, self.session.tests
         test = regression_test(state, outcome.diagnosis, writer, path)
         if file:

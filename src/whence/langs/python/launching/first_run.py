@@ -27,6 +27,7 @@ from whence.langs.python.debuggee.order import Order, StopSignal
 from whence.langs.python.launching.debuggee_process import start_debuggee
 from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.recordings import beside
+from whence.regular_files import read_regular_file
 from whence.user_folders import open_private_file
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
@@ -113,7 +114,7 @@ def kept_environment(recording: Path) -> dict[str, str] | None:
     """The environment that is stored beside a recording, if there is one."""
     path = beside(recording, "environment.json")
     try:
-        variables = json.loads(path.read_text(encoding="utf-8"))
+        variables = json.loads(read_regular_file(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:

@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.failed_asserts import AssertReader
 from whence.langs.python.oracles.program_versions import VersionPair, is_body
@@ -44,16 +46,21 @@ from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.value_recipes import Recipe
-from whence.model.call import OutcomeKind
+from whence.model.call import Call, OutcomeKind
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
+from whence.regular_files import read_regular_file
 from whence.tree.column_tree import ColumnTree
 
 _DECLARING = re.compile(
     rb"^[ \t]*(?:import[ \t][^#\n]*|from[ \t]+)\b(?:icontract|deal|whence)\b", re.MULTILINE
 )
 """An import of what contracts are declared with. Without one, no worker is started."""
+_MOST_READ = 100
+"""The most callees that are read for one question."""
+_MOST_BELOW = 20_000
+"""A call with more calls below it is not compared with its `whence.spec`: all would be read."""
 _VERDICTS = {
     "inadmissible": Verdict.INADMISSIBLE,
     "wrong": Verdict.WRONG,
@@ -117,13 +124,20 @@ class ContractOracle:
         return []
 
     def _judge_assert(self, position: int, question: Question) -> Verdict | None:
-        columns = self.tree.columns
-        below = range(position + 1, int(columns.end[position]))
-        children = [self.tree.call(at) for at in below if columns.parent[at] == position]
         verdict, self.last = self._asserts.judge(
-            question.call, children, self._versions.absolute
+            question.call, lambda: self._raised_below(position), self._versions.absolute
         ) or (None, "")
         return verdict
+
+    def _raised_below(self, position: int) -> list[Call] | None:
+        """The calls that a call made and that raised; None if there are too many to read."""
+        columns = self.tree.columns
+        below = slice(position + 1, int(columns.end[position]))
+        raised = columns.outcome[below] == OutcomeKind.RAISED
+        matches = position + 1 + np.flatnonzero(raised & (columns.parent[below] == position))
+        if len(matches) > _MOST_READ:
+            return None
+        return [self.tree.call(callee) for callee in matches.tolist()]
 
     # --- in the worker ---------------------------------------------------------------------------
 
@@ -195,9 +209,12 @@ class ContractOracle:
         return Verdict.RIGHT if compared == {Match.SAME} and not has_effects else None
 
 
-def equation_at_or_none(tree: ColumnTree, position: int) -> CallEquation | None:
-    """A call with all calls below it, if all were recorded."""
-    if position >= len(tree.columns):
+def equation_at_or_none(
+    tree: ColumnTree, position: int, most: int = _MOST_BELOW
+) -> CallEquation | None:
+    """A call with all calls below it, if all were recorded and are not too many to read."""
+    columns = tree.columns
+    if position >= len(columns) or int(columns.end[position]) - position > most:
         return None
     try:
         return equation_at(tree, position)
@@ -221,7 +238,7 @@ def _same(probe: CallRecipe, before: Iterable[Recipe], after: Iterable[Recipe]) 
 def declares(file: str) -> bool:
     """Whether a source file imports something that contracts are declared with."""
     try:
-        source = Path(file).read_bytes()
+        source = read_regular_file(file)
     except OSError:
         return False
     return _DECLARING.search(source) is not None

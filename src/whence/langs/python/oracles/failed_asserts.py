@@ -4,14 +4,15 @@ An `assert` about parameters, at the head of a function, makes the call inadmiss
 the function itself computed makes it wrong. Any other says nothing: a value may have come from the
 caller or not.
 
-Invariant: the failed `assert` is in the function of the call, at the recorded line.
+Invariant: the failed `assert` is in the function of the call, at the recorded line. The calls that
+it made are read only if there is such an `assert`.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from whence.langs.python.source.code_locations import header_lines
@@ -29,9 +30,15 @@ class AssertReader:
     _trees: dict[str, ast.Module | None] = field(default_factory=dict)
 
     def judge(
-        self, call: Call, callees: Sequence[Call], absolute: Callable[[str], str]
+        self,
+        call: Call,
+        raised: Callable[[], Iterable[Call] | None],
+        absolute: Callable[[str], str],
     ) -> tuple[Verdict, str] | None:
-        """The verdict on a call that its own failed `assert` ended, and the condition."""
+        """The verdict on a call that its own failed `assert` ended, and the condition.
+
+        `raised` gives the calls that it made and that raised; None if there are too many to read.
+        """
         outcome, where = call.outcome, call.outcome.location
         if outcome.kind is not OutcomeKind.RAISED or where is None or where.line is None:
             return None
@@ -42,10 +49,12 @@ class AssertReader:
         if not function or not failed:
             return None
         first, last = failed.lineno, failed.end_lineno or failed.lineno
+        callees = raised()
+        if callees is None:
+            return None
         for callee in callees:
             site = callee.site
-            raised = callee.outcome.kind is OutcomeKind.RAISED
-            if raised and site and site.line and first <= site.line <= last:
+            if site and site.line and first <= site.line <= last:
                 return None
         verdict = _verdict(function, failed)
         return verdict and (verdict, f"assert {ast.unparse(failed.test)}")

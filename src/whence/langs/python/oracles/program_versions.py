@@ -24,6 +24,7 @@ from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
+from whence.regular_files import read_regular_file
 
 _OPTIMIZED = 1
 _MOST_FILES = 20_000
@@ -237,7 +238,7 @@ class VersionPair:
     def _code(self, file: str) -> CodeType | None:
         if file not in self._compiled:
             try:
-                module = ast.parse(Path(file).read_bytes())
+                module = ast.parse(read_regular_file(file))
                 for statement in module.body:
                     _without_label(statement, self._named_in_functions)
                 code = self._compiled[file] = compile(module, file, "exec", dont_inherit=True)
@@ -252,7 +253,7 @@ class VersionPair:
         names: set[str] = set()
         for file in self.files():
             try:
-                body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+                body = compile(read_regular_file(file), file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
             for code in all_code(body):

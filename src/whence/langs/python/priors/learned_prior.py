@@ -102,7 +102,7 @@ class LearnedPrior:
 
     def _factors(self, tree: Tree) -> Floats:
         test = tree.functions[0].name
-        with contextlib.closing(LearnedStore(self._path)) as learned:
+        with contextlib.closing(LearnedStore(self._path, read_only=True)) as learned:
             spectra = learned.spectra(test)
             of_function = _ochiai(tree, spectra, learned.failing(test), test)
             changed = _changed(tree, learned.codes(), test)

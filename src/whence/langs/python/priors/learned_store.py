@@ -9,11 +9,13 @@ The file is bounded: the tests learned first are forgotten first.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from whence.errors import WhenceError
 
@@ -22,6 +24,9 @@ _VERSION = 2
 _MOST_TESTS = 20_000
 _MOST_EQUATIONS = 500_000
 _BATCH = 500
+_STEPS = 1_000_000
+_MOST_STEPS = 500
+"""How many times a million steps of SQLite reading may take."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tests (id INTEGER PRIMARY KEY, name TEXT UNIQUE, passed INTEGER);
 CREATE TABLE IF NOT EXISTS functions (id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT);
@@ -58,22 +63,48 @@ class Amount:
 class LearnedStore:
     """The open file. It holds data only; nothing in it is ever run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """`read_only`: it may come with a cloned repository, so nothing in it is trusted."""
         self.path = path
+        self._read_only = read_only
+        self._steps = 0
         with self._explaining_errors():
-            self._database = sqlite3.connect(path, timeout=30)
+            mode = "ro" if read_only else "rwc"
+            address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
+            self._database = sqlite3.connect(address, timeout=30, uri=True)
             try:
+                self._database.execute("PRAGMA trusted_schema = OFF")
+                self._database.set_progress_handler(self._is_too_long, _STEPS)
                 self._prepare()
             except BaseException:
                 self._database.close()
                 raise
 
+    def _is_too_long(self) -> bool:
+        """Whether queries took so many steps that the file cannot be one of ours."""
+        self._steps += 1
+        return self._read_only and self._steps > _MOST_STEPS
+
+    def _check_schema(self) -> None:
+        """Refuse a file that has more than tables and indexes: a view may never end."""
+        other = "SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index') LIMIT 1"
+        if self._database.execute(other).fetchone() is not None:
+            raise WhenceError(f"{self.path}: was not written by whence; remove it and learn again")
+
     def _prepare(self) -> None:
+        self._check_schema()
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
             raise WhenceError(
                 f"{self.path}: was written by a later version of whence; remove it and learn again"
             )
+        if self._read_only:
+            if version < _VERSION:
+                raise WhenceError(
+                    f"{self.path}: was written by an earlier version of whence; learn again"
+                )
+            self._database.execute("PRAGMA query_only = ON")
+            return
         old = _DROPPED if version < _VERSION else ""
         self._database.executescript(f"{old} {_TABLES} PRAGMA user_version = {_VERSION};")
 

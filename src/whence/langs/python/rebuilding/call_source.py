@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from whence.langs.python.rebuilding.checked_source import CannotRebuild, dotted_name, is_identifier
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat
-from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
+from whence.langs.python.rebuilding.value_source import ValueWriter, plain, same
 from whence.langs.python.source.definitions import (
     NOT_LITERAL,
     ModuleDefinitions,
@@ -104,7 +105,7 @@ def _of_class(
 ) -> CallExpression:
     arguments = dict(call.arguments)
     kind = kind_of(node)
-    owner_name, _, last = name.qualname.rpartition(".")
+    owner_name, _, last = dotted_name(name.qualname).rpartition(".")
     owner = QualifiedName(name.module, owner_name)
 
     def called(function: str, parts: Parts) -> CallExpression:
@@ -223,7 +224,7 @@ def _arguments(
     if isinstance(more, EntriesRecipe):
         for key, recipe in more.entries:
             word = plain(key)
-            if not isinstance(word, str) or not word.isidentifier():
+            if not isinstance(word, str) or not is_identifier(word):
                 raise CannotRebuild("a keyword argument of it is no identifier")
             parts.append((f"{word}=", writer.expression(recipe)))
     elif more is not None:

@@ -14,14 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from whence.langs.python.rebuilding.call_source import CallExpression
-from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
-from whence.langs.python.rebuilding.value_source import (
+from whence.langs.python.rebuilding.checked_source import (
     CannotRebuild,
-    ValueWriter,
+    comment,
+    dotted_name,
+    identifier,
     literal_source,
-    plain,
-    same,
 )
+from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
+from whence.langs.python.rebuilding.value_source import ValueWriter, plain, same
 from whence.langs.python.record import matches
 from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
 from whence.langs.python.source.scopes import stored
@@ -56,6 +57,8 @@ class Complaint:
 
     expected: str | None = None
     mark: Mark | None = None
+    is_typed: bool = True
+    """Whether the user typed `expected`; of a stored text only a literal or an exception counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,31 +89,33 @@ class OutcomeAssertion:
 
     def lines(self, complaint: Complaint, *, prints: bool) -> list[str]:
         """The lines. `prints`: all output during the call was its own."""
-        expected, description = self._parse_expected(complaint.expected)
-        comment = [f"# It should be: {description}"] if description else []
+        expected, description = self._parse_expected(complaint)
+        about = [comment(f"It should be: {description}")] if description else []
         if expected is not None and expected.raises:
             return self._raises(expected)
         kind = self._call.outcome.kind
         if kind is OutcomeKind.RAISED:
-            return comment + self._should_return(expected, complaint.mark)
+            return about + self._should_return(expected, complaint.mark)
         if kind is OutcomeKind.NOT_TERMINATED:
-            return self._should_end(expected, comment)
+            return self._should_end(expected, about)
         if expected is not None:
             return self._equals(expected, complaint.mark)
-        return self._differs(complaint.mark, comment, prints=prints)
+        return self._differs(complaint.mark, about, prints=prints)
 
     # --- what was expected -----------------------------------------------------------------------
 
-    def _parse_expected(self, text: str | None) -> tuple[_Expected | None, str]:
+    def _parse_expected(self, complaint: Complaint) -> tuple[_Expected | None, str]:
         """The expected value as source, or as a comment if it is no expression that the test can
         evaluate."""
-        if text is None:
+        if complaint.expected is None:
             return None, ""
-        bare = text.strip()
+        bare = complaint.expected.strip()
         raising = re.match(r"(?:raises?)\s+(.+)\Z", bare)
         try:
             tree = ast.parse(raising[1] if raising else bare, mode="eval")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return None, bare
+        if not complaint.is_typed and not _is_data(tree.body):
             return None, bare
         source = self._resolve_names(tree)
         if source is None:
@@ -162,9 +167,9 @@ class OutcomeAssertion:
         raised = self._call.outcome.value
         name = getattr(raised, "of", None)
         what = f"It raised {name.qualname}" if isinstance(name, QualifiedName) else "It raised"
-        return [f"# {what}, which it should not.", *self._bare()]
+        return [comment(f"{what}, which it should not."), *self._bare()]
 
-    def _should_end(self, expected: _Expected | None, comment: list[str]) -> list[str]:
+    def _should_end(self, expected: _Expected | None, about: list[str]) -> list[str]:
         signal = self._writer.imports.module("signal")
         alarm = [
             f"# It did not end: after {_SECONDS} seconds the signal stops it.",
@@ -172,7 +177,7 @@ class OutcomeAssertion:
             f"{signal}.alarm({_SECONDS})",
         ]
         inner = self._bare() if expected is None else self._equals(expected, None)
-        return [*comment, *alarm, "try:", *(f"    {line}" for line in inner), "finally:",
+        return [*about, *alarm, "try:", *(f"    {line}" for line in inner), "finally:",
                 f"    {signal}.alarm(0)"]  # fmt: skip
 
     def _bare(self, indent: int = 0) -> list[str]:
@@ -241,11 +246,12 @@ class OutcomeAssertion:
         match = _ROOT.match(mark.root)
         if match is None:
             raise CannotRebuild(f"{mark} cannot be written in Python")
-        name, path = match[1], match[2] + "".join(mark.steps)
+        name = match[1]
         try:
-            steps = _steps(path)
-        except (SyntaxError, ValueError):
+            steps = _steps(match[2] + "".join(mark.steps))
+        except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
             raise CannotRebuild(f"{mark} cannot be written in Python") from None
+        path = _path(steps)
         if name in ("result", "raised", "yielded") and name not in self._call.arguments:
             return self._result + path, _follow_steps(self._outcome(), steps)
         if name == self._written.makes:
@@ -259,13 +265,13 @@ class OutcomeAssertion:
         raise CannotRebuild(f"{mark} cannot be reached from a test")
 
     def _global(self, variable: QualifiedName) -> str:
-        return f"{self._writer.imports.module(variable.module)}.{variable.qualname}"
+        return f"{self._writer.imports.module(variable.module)}.{dotted_name(variable.qualname)}"
 
     # --- not what was wrong ----------------------------------------------------------------------
 
-    def _differs(self, mark: Mark | None, comment: list[str], *, prints: bool) -> list[str]:
-        if not comment:
-            comment = ["# This is what was wrong; write here what it should be."]
+    def _differs(self, mark: Mark | None, about: list[str], *, prints: bool) -> list[str]:
+        if not about:
+            about = ["# This is what was wrong; write here what it should be."]
         prepared = self._value()
         if mark is not None:
             target, recorded = self._part(mark)
@@ -279,7 +285,7 @@ class OutcomeAssertion:
         written = [(left, self._writer.expression(recipe)) for left, recipe in pairs]
         # Prepared after the call, so that its arguments are not touched before.
         more, statements[count:] = statements[count:], []
-        return [*prepared, *more, *comment, *self._unequal(pairs, written)]
+        return [*prepared, *more, *about, *self._unequal(pairs, written)]
 
     def _unequal(
         self, pairs: list[tuple[str, Recipe]], written: list[tuple[str, Text]]
@@ -356,7 +362,7 @@ class OutcomeAssertion:
         pairs: list[tuple[str, Recipe]] = []
         for name, value in dict(after.state).items():
             if old.get(name) != value:
-                pairs += self._comparable(f"{target}.{name}", value)
+                pairs += self._comparable(f"{target}.{identifier(name)}", value)
         return pairs or self._comparable(target, after)
 
     def _comparable(self, target: str, recipe: Recipe) -> list[tuple[str, Recipe]]:
@@ -364,7 +370,7 @@ class OutcomeAssertion:
         if isinstance(recipe, InstanceRecipe) and not self._has_equality(recipe):
             pairs: list[tuple[str, Recipe]] = []
             for name, value in recipe.state:
-                pairs += self._comparable(f"{target}.{name}", value)
+                pairs += self._comparable(f"{target}.{identifier(name)}", value)
             return pairs
         if isinstance(recipe, SummaryRecipe) and recipe.of == _MATCH:
             return _parts_of_match(target, recipe)
@@ -403,6 +409,21 @@ def _parts_of_match(target: str, recipe: SummaryRecipe) -> list[tuple[str, Recip
     return [(f"{target}.span()", span), *groups]
 
 
+def _is_data(expression: ast.expr) -> bool:
+    """Whether it is a literal, or the name of a builtin exception, perhaps with literals."""
+    if literal(expression) is not NOT_LITERAL:
+        return True
+    called = expression.func if isinstance(expression, ast.Call) else expression
+    arguments = expression.args if isinstance(expression, ast.Call) else []
+    kind = getattr(builtins, called.id, None) if isinstance(called, ast.Name) else None
+    return (
+        isinstance(kind, type)
+        and issubclass(kind, BaseException)
+        and not (isinstance(expression, ast.Call) and expression.keywords)
+        and all(literal(argument) is not NOT_LITERAL for argument in arguments)
+    )
+
+
 def _equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
@@ -423,6 +444,13 @@ def _steps(path: str) -> list[tuple[str, object]]:
             raise ValueError(path)
         node = node.value
     return steps[::-1]
+
+
+def _path(steps: list[tuple[str, object]]) -> str:
+    """The steps as source."""
+    return "".join(
+        f".{identifier(str(key))}" if kind == "attribute" else f"[{key!r}]" for kind, key in steps
+    )
 
 
 def _follow_steps(recipe: Recipe | None, steps: list[tuple[str, object]]) -> Recipe | None:

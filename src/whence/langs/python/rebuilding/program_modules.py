@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.rebuilding.value_source import CannotRebuild
+from whence.langs.python.rebuilding.checked_source import (
+    CannotRebuild,
+    is_identifier,
+    literal_source,
+)
 from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
 
 MAIN = "__main__"
@@ -66,7 +70,7 @@ def find_access(
     name = program.own_name(module)
     path = program.folder / program.files[module]
     parts = name.split(".")
-    importable = all(part.isidentifier() for part in parts)
+    importable = all(map(is_identifier, parts))
     runs = definitions.runs_when_imported
     if module == MAIN and (runs or not importable or _is_shadowed(name, path)):
         if runs and not program.ended:
@@ -75,7 +79,7 @@ def find_access(
                 'itself: put what it does below `if __name__ == "__main__":` first'
             )
         variable = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
-        return ModuleAccess(name, None, path, variable if variable.isidentifier() else "script")
+        return ModuleAccess(name, None, path, variable if is_identifier(variable) else "script")
     if not importable:
         raise CannotRebuild(f"{name} cannot be imported by its name")
     folder = path.parent.parent if path.name == "__init__.py" else path.parent
@@ -99,7 +103,10 @@ def _is_installed(top: str, folder: Path) -> bool:
         return False
     origins = [spec.origin] if spec and spec.origin else []
     origins += list(spec.submodule_search_locations or ()) if spec else []
-    here = folder.resolve()
+    try:
+        here = folder.resolve()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
     # The working directory is on the path only because of how this process was started.
     return here != Path.cwd().resolve() and any(
         Path(origin).resolve().is_relative_to(here) for origin in origins
@@ -114,5 +121,5 @@ def path_expression(target: Path, test: Path) -> str:
         if target == parent or target.is_relative_to(parent):
             start = "Path(__file__).resolve()." + ("parent" if up == 0 else f"parents[{up}]")
             rest = target.relative_to(parent).as_posix()
-            return start if rest == "." else f'{start} / "{rest}"'
-    return f'Path("{target.as_posix()}")'
+            return start if rest == "." else f"{start} / {literal_source(rest)}"
+    return f"Path({literal_source(target.as_posix())})"

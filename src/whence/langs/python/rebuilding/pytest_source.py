@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.langs.python.rebuilding.call_source import write_call
+from whence.langs.python.rebuilding.checked_source import (
+    CannotRebuild,
+    checked_file,
+    docstring,
+    is_identifier,
+    literal_source,
+)
 from whence.langs.python.rebuilding.import_names import ImportNames
 from whence.langs.python.rebuilding.outcome_assertion import Complaint, OutcomeAssertion
 from whence.langs.python.rebuilding.program_modules import (
@@ -22,7 +29,7 @@ from whence.langs.python.rebuilding.program_modules import (
     path_expression,
 )
 from whence.langs.python.rebuilding.source_layout import Text, flat
-from whence.langs.python.rebuilding.value_source import CannotRebuild, ValueWriter, plain, same
+from whence.langs.python.rebuilding.value_source import ValueWriter, plain, same
 from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
@@ -57,7 +64,7 @@ class RecordedTest:
 def test_name(call: CallRecipe) -> str:
     """The name of the test's function."""
     name = re.sub(r"[\W_]+", "_", call.code.qualname).strip("_").lower()
-    return f"test_{name}"
+    return f"test_{name}" if is_identifier(f"test_{name}") else "test_call"
 
 
 def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str:
@@ -74,7 +81,7 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     writer.register([*call.arguments.values(), *settings.values()])
     written = write_call(writer, call, module)
     patches = [
-        f'monkeypatch.setattr({imports.module(name.module)}, "{name.qualname}", '
+        f"monkeypatch.setattr({imports.module(name.module)}, {literal_source(name.qualname)}, "
         f"{flat(_value(writer, name, recipe))})"
         for name, recipe in settings.items()
     ]
@@ -84,7 +91,8 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
     head = f"def {test_name(call)}({', '.join(fixtures)}):"
     opening = _opening(order, access, imports)
-    return "\n".join([*opening, "", "", head, *(f"    {line}" for line in body)]) + "\n"
+    lines = [*opening, "", "", head, *(f"    {line}" for line in body)]
+    return checked_file("\n".join(lines) + "\n")
 
 
 def _value(writer: ValueWriter, name: QualifiedName, recipe: Recipe) -> Text:
@@ -130,8 +138,7 @@ def _is_constant(recipe: Recipe) -> bool:
 
 def _opening(order: RecordedTest, access: ModuleAccess, imports: ImportNames) -> list[str]:
     """The docstring, the imports, and the lines that find the module."""
-    about = order.about.replace("\\", "\\\\").replace('"""', "'''")
-    out = [f'"""{about}"""', ""]
+    out = [docstring(order.about), ""]
     own = [line for line in imports.lines() if _is_of(line, access.module)]
     others = [line for line in imports.lines() if line not in own]
     if access.script is not None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from whence.errors import CannotWriteTest
 from whence.langs.python.rebuilding import pytest_source
+from whence.langs.python.rebuilding.checked_source import CannotRebuild
 from whence.langs.python.rebuilding.outcome_assertion import Complaint
 from whence.langs.python.rebuilding.program_modules import RecordedProgram
-from whence.langs.python.rebuilding.value_source import CannotRebuild
 from whence.langs.python.trace.call_recipes import call_recipe
 from whence.langs.python.trace.trace_pages import TraceError
 from whence.model.call import OutcomeKind
@@ -29,13 +29,13 @@ class PythonTestWriter:
         try:
             recorded = pytest_source.RecordedTest(
                 call=call_recipe(tree, tree.position(request.node)),
-                complaint=Complaint(request.expected, request.mark),
+                complaint=Complaint(request.expected, request.mark, request.is_typed),
                 test=request.path.absolute(),
                 about=request.summary,
                 prints=request.checks_output,
             )
             return pytest_source.regression_test_source(recorded, self._program(tree))
-        except (CannotRebuild, TraceError, RecursionError, TypeError) as problem:
+        except (CannotRebuild, TraceError, RecursionError, TypeError, ValueError) as problem:
             raise CannotWriteTest(str(problem)) from problem
 
     def _program(self, tree: Tree) -> RecordedProgram:

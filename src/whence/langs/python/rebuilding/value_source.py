@@ -6,14 +6,20 @@ Invariant: the source creates exactly the recorded value. A value that cannot be
 
 from __future__ import annotations
 
-import math
+import builtins
 import re
 from collections.abc import Callable, Iterable
 
-from whence.errors import WhenceError
+from whence.langs.python.rebuilding.checked_source import (
+    CannotRebuild,
+    comment,
+    identifier,
+    is_identifier,
+    literal_source,
+)
 from whence.langs.python.rebuilding.import_names import ImportNames
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
-from whence.langs.python.record import matches
+from whence.langs.python.rebuilding.summary_source import summary_source
 from whence.langs.python.source.definitions import NOT_LITERAL, Construction, ModuleDefinitions
 from whence.langs.python.trace.value_recipes import (
     BytearrayRecipe,
@@ -35,16 +41,17 @@ from whence.langs.python.trace.value_recipes import (
     SummaryRecipe,
     UnboundRecipe,
     UnknownRecipe,
-    literal_arguments,
     walk,
 )
 
 _BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}")}
+_PLAIN_MAPPINGS = {
+    QualifiedName("collections", "OrderedDict"),
+    QualifiedName("collections", "Counter"),
+    QualifiedName("builtins", "frozendict"),
+}
+"""Mappings that are made from a dict."""
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-class CannotRebuild(WhenceError):
-    """A value cannot be written as source; says which and why."""
 
 
 def plain(recipe: Recipe) -> object:
@@ -183,13 +190,13 @@ class ValueWriter:
             case BytearrayRecipe(content):
                 return f"bytearray({content!r})"
             case MemberRecipe(of, name):
-                return f"{self.imports.name(of)}.{name}"
+                return f"{self.imports.name(of)}.{identifier(name)}"
             case ClassRecipe(class_name) | FunctionRecipe(class_name):
                 return self.imports.name(class_name)
             case ModuleRecipe(name):
                 return self.imports.module(name)
             case MethodRecipe(qualname, owner):
-                return self._method(qualname.rpartition(".")[2], self._target(owner))
+                return self._method(identifier(qualname.rpartition(".")[2]), self._target(owner))
             case SummaryRecipe():
                 return summary_source(self.imports, recipe)
             case ExtendedRecipe():
@@ -250,7 +257,10 @@ class ValueWriter:
             raise CannotRebuild(f"the exception {recipe.of}: its arguments are not known")
         parts = tuple(("", self.expression(item)) for item in args.items)
         definitions = self._module(recipe.of.module)
-        simple = recipe.of.module == "builtins" or (
+        is_builtin = recipe.of.module == "builtins"
+        if is_builtin and not _is_builtin_exception(recipe.of.qualname):
+            raise CannotRebuild(f"the exception {recipe.of}: there is no such exception")
+        simple = is_builtin or (
             definitions is not None and definitions.extends_plainly(recipe.of.qualname)
         )
         expression = Group(f"{name}(", parts, ")")
@@ -301,9 +311,9 @@ class ValueWriter:
             raise CannotRebuild(f"an object of {of}: how it is made is not known")
         name = self.imports.name(of)
         # A comment on the line before says why this is no constructor call.
-        comment = f"# The constructor of {of.qualname} does more than to take its attributes."
-        if comment not in self.statements:
-            self.statements.append(comment)
+        why = comment(f"The constructor of {of.qualname} does more than to take its attributes.")
+        if why not in self.statements:
+            self.statements.append(why)
         return f"object.__new__({name})"
 
     def _set_state(self, variable: str, of: QualifiedName, state: State) -> None:
@@ -311,7 +321,7 @@ class ValueWriter:
         plainly = definitions is not None and definitions.sets_plainly(of.qualname)
         for attribute, recipe in state:
             value = self.expression(recipe)
-            if plainly and attribute.isidentifier():
+            if plainly and is_identifier(attribute):
                 self.statements += fold(value, before=f"{variable}.{attribute} = ")
             else:
                 before = f"object.__setattr__({variable}, {literal_source(attribute)}, "
@@ -323,6 +333,12 @@ def _fits(construction: Construction, state: dict[str, Recipe]) -> bool:
     return attributes.union(construction.constants) <= set(state)
 
 
+def _is_builtin_exception(name: str) -> bool:
+    """Whether it is an exception: `eval` with arguments would run them."""
+    kind = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
 def variable_name(recipe: Recipe) -> str:
     """A variable name for such a value."""
     of = getattr(recipe, "of", None)
@@ -331,89 +347,3 @@ def variable_name(recipe: Recipe) -> str:
         return _SNAKE.sub("_", last).lower()
     names = {ItemsRecipe: "items", EntriesRecipe: "table"}
     return names.get(type(recipe), "value")
-
-
-# --- atoms ---------------------------------------------------------------------------------------
-
-
-def literal_source(value: object) -> str:
-    """A literal as people write it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    if isinstance(value, complex) and not (math.isfinite(value.real + value.imag)):
-        return f"complex({literal_source(value.real)}, {literal_source(value.imag)})"
-    text = repr(value)
-    if isinstance(value, str) and "'" not in value and '"' not in value:
-        return f'"{text[1:-1]}"'
-    return text
-
-
-_PLAIN_MAPPINGS = {
-    QualifiedName("collections", "OrderedDict"),
-    QualifiedName("collections", "Counter"),
-    QualifiedName("builtins", "frozendict"),
-}
-"""Mappings that are made from a dict."""
-_IN_MODULE = {
-    "decimal": {"Decimal"},
-    "fractions": {"Fraction"},
-    "uuid": {"UUID"},
-    "collections": {"deque"},
-    "array": {"array"},
-}
-_DTYPES = set("biufcSU")
-
-
-def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> Text:
-    """An expression that creates the value that `record/summaries.py` summarized."""
-    of, text = recipe.of, recipe.text
-    package = of.module.partition(".")[0]
-    if package in ("datetime", "zoneinfo"):
-        imports.module("datetime")
-        if "zoneinfo." in text:
-            imports.module("zoneinfo")
-        return text
-    if package == "pathlib":
-        # The program's Path is the one of the machine it runs on.
-        name = of.qualname.removeprefix("Posix") if of.qualname == "PosixPath" else of.qualname
-        return imports.name(QualifiedName("pathlib", name)) + text.removeprefix(of.qualname)
-    if package == "re":
-        imports.module("re")
-        return _match(recipe) if of.qualname == "Match" else text
-    if package == "builtins" and of.qualname == "slice":
-        return text
-    if package in _IN_MODULE and of.qualname in _IN_MODULE[package]:
-        arguments = text[len(of.qualname) :]
-        if literal_arguments(text) is not None:
-            return imports.name(QualifiedName(package, of.qualname)) + arguments
-    if package == "numpy":
-        return _numpy(imports, recipe)
-    flags = text.removeprefix(f"{of.qualname}.").split("|")
-    if text.startswith(f"{of.qualname}.") and all(flag.isidentifier() for flag in flags):
-        return " | ".join(f"{imports.name(of)}.{flag}" for flag in flags)
-    raise CannotRebuild(f"an object of {of}: {text[:60]}")
-
-
-def _match(recipe: SummaryRecipe) -> Text:
-    match = matches.read(recipe.text)
-    source = None if match is None else matches.rebuild(match)
-    if source is None:
-        raise CannotRebuild("a match that no function of re gives")
-    return source[1]
-
-
-def _numpy(imports: ImportNames, recipe: SummaryRecipe) -> Text:
-    parsed = literal_arguments(recipe.text)
-    if parsed is None:
-        raise CannotRebuild(f"an object of {recipe.of}: {recipe.text[:60]}")
-    called, positional, named = parsed
-    numpy = imports.module("numpy")
-    if called != "array":
-        return f"{numpy}.{called}({', '.join(map(literal_source, positional))})"
-    dtype = named.get("dtype")
-    if not isinstance(dtype, str) or dtype.strip("<>|=")[:1] not in _DTYPES:
-        raise CannotRebuild(f"an array of {dtype}")
-    values = positional[0] if positional else []
-    array = f"{numpy}.array({values!r}, dtype={literal_source(dtype)})"
-    shape = named.get("shape")
-    return array if shape is None else f"{array}.reshape({shape!r})"

@@ -35,6 +35,7 @@ from whence.langs.python.zoom.step_variables import StepVariables
 from whence.model.call import Call, OutcomeKind
 from whence.model.primitive import WorkedOut
 from whence.model.value import Kind, is_cut, show
+from whence.regular_files import read_regular_file
 from whence.tree.column_tree import ColumnTree
 
 ENDLESS = 3_000
@@ -102,7 +103,7 @@ class CallZoom:
         if code.module not in unchanged_files(source):
             raise CannotReplay(f"{code.file} has changed since it was recorded")
         try:
-            text = decode_source(Path(code.file).read_bytes())
+            text = decode_source(read_regular_file(code.file))
             return code, find_body(text, code.first_line, code.qualname)
         except CannotZoom as why:
             raise CannotReplay(str(why)) from None

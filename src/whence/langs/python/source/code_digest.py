@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import CodeType
 
 from whence.langs.python.record.code_reader import is_transparent
+from whence.regular_files import read_regular_file
 
 
 def all_code(code: CodeType) -> Iterator[CodeType]:
@@ -59,7 +59,7 @@ def digests_of(file: str) -> dict[str, str]:
     """
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     try:
-        body = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+        body = compile(read_regular_file(file), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return {}
     digests: dict[str, hashlib.blake2b] = {}

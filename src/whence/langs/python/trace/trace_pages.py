@@ -31,6 +31,10 @@ _MAX_HEADER: Final = 16 * 2**20
 _KEPT_BYTES: Final = 32 * 2**20
 """The most bytes of decoded pages kept in memory."""
 _MAX_PAGES: Final = 2**34
+_MOST_RATIO: Final = 30
+"""How many times its size a trace may have when it is unpacked; recorders write up to about 3."""
+_FREE: Final = 16 * 2**20
+"""So many bytes more, for small traces of equal records."""
 DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
 
 
@@ -95,6 +99,7 @@ class TraceFile:
         self.size = os.fstat(self.descriptor).st_size
         self.header, self._start = self._read_header()
         self._pages, self._stop, self._why = self._frames()
+        self._check_unpacked()
         self.error = 0
         """The number of the error that ended the recording before the run ended; 0: none."""
         self._tail = self._read_tail()
@@ -236,6 +241,17 @@ class TraceFile:
             place += f.PAGE.size + stored
         return pages, place, why
 
+    def _check_unpacked(self) -> None:
+        """Refuse a small file that would fill the memory: a few bytes may unpack to many calls."""
+        unpacked, most = sum(page.length for page in self._pages), _FREE + self.size * _MOST_RATIO
+        if unpacked > most:
+            raise TraceError(
+                self.path,
+                f"its {self.size:,} bytes unpack to {unpacked:,}, over {_MOST_RATIO} times as "
+                "many, which no recorder writes",
+                "record again",
+            )
+
     def _read_tail(self) -> bytes:
         """The records that were in no page yet; empty if there is no such tail.
 
@@ -280,7 +296,7 @@ def _header(about: Any) -> TraceHeader:
 
     def text(key: str) -> str:
         value = about.get(key)
-        return printable(value) if isinstance(value, str) else ""
+        return without_nul(printable(value)) if isinstance(value, str) else ""
 
     parent, clock = about.get("parent"), about.get("clock")
     repeatable = about.get("repeatable")
@@ -290,7 +306,7 @@ def _header(about: Any) -> TraceHeader:
     command, options, pid = about.get("command"), about.get("options"), about.get("pid")
     return TraceHeader(
         root=text("root"),
-        command=tuple(printable(str(word)) for word in command)
+        command=tuple(without_nul(printable(str(word))) for word in command)
         if isinstance(command, list)
         else (),
         cwd=text("cwd"),
@@ -301,11 +317,18 @@ def _header(about: Any) -> TraceHeader:
         options=options if isinstance(options, dict) else {},
         run=text("run"),
         clock=clock if isinstance(clock, int) else 0,
-        words=tuple(map(str, command)) if isinstance(command, list) else (),
+        words=tuple(without_nul(str(word)) for word in command)
+        if isinstance(command, list)
+        else (),
         repeatable=repeatable if isinstance(repeatable, dict) else {},
         parent=printable(by) if isinstance(by, str) else "",
         parent_call=call if isinstance(call, int) else None,
     )
+
+
+def without_nul(text: str) -> str:
+    """The text with NUL characters escaped, which no file name and no command line can have."""
+    return text.replace("\0", "\\x00")
 
 
 def printable(text: str) -> str:

@@ -13,7 +13,7 @@ from whence.langs.python.trace.line_table import Span
 from whence.langs.python.trace.line_table import position as line_of
 from whence.langs.python.trace.line_table import span as span_of
 from whence.langs.python.trace.trace_format import MalformedTrace, read_bytes, read_text, read_v
-from whence.langs.python.trace.trace_pages import TraceFile, printable
+from whence.langs.python.trace.trace_pages import TraceFile, printable, without_nul
 from whence.model.call import Location
 from whence.ports import Int64s
 
@@ -180,7 +180,7 @@ class TraceTables:
         names = tuple(self.name(name) for name in numbers[: parameters + free])
         return CodeEntry(
             flags=flags,
-            file=self.name(file),
+            file=without_nul(self.name(file)),
             module=self.name(module),
             qualname=self.name(qualname),
             first_line=line,

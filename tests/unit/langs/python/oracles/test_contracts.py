@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 from reference_versions import judged, run_recorded
 
-from whence.langs.python.oracles.contracts import ContractOracle, declares
+from whence.langs.python.oracles.contracts import (
+    ContractOracle,
+    declares,
+    equation_at_or_none,
+)
+from whence.model.call import Call
+from whence.model.question import Question
 from whence.model.verdict import Verdict
+from whence.tree.column_tree import ColumnTree
 
 
 def verdicts(source: str, folder: Path) -> dict[str, tuple[Verdict | None, str]]:
@@ -241,3 +248,71 @@ def test_only_a_program_that_imports_them_declares_contracts(
     file = tmp_path / "program.py"
     file.write_text(source)
     assert declares(str(file)) is expected
+
+
+class _CountingTree(ColumnTree):
+    """Counts the calls that are read."""
+
+    reads = 0
+
+    def call(self, position: int) -> Call:
+        self.reads += 1
+        return super().call(position)
+
+
+def _counting(source: str, folder: Path) -> _CountingTree:
+    script = folder / "program.py"
+    script.write_text(source)
+    tree = run_recorded(script)
+    assert isinstance(tree, ColumnTree)
+    counting = _CountingTree.__new__(_CountingTree)
+    counting.__dict__.update(tree.__dict__)
+    return counting
+
+
+MANY = """
+def one(x):
+    if x == {raising}:
+        raise ValueError(x)
+def f(n):
+    for x in range(n):
+        try:
+            one(x)
+        except ValueError:
+            pass
+    total = len([n])
+    {ending}
+try:
+    f(3000)
+except AssertionError:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("raising", "ending", "most", "verdict"),
+    [
+        ("-1", "return total", 0, None),
+        ("-1", "assert total == 2", 0, Verdict.WRONG),
+        ("7", "assert total == 2", 1, Verdict.WRONG),
+        ("x", "assert total == 2", 0, None),
+    ],
+)
+def test_only_the_callees_that_raised_are_read_and_not_too_many(
+    raising: str, ending: str, most: int, verdict: Verdict | None, tmp_path: Path
+) -> None:
+    tree = _counting(MANY.format(raising=raising, ending=ending), tmp_path)
+    names = [tree.functions[number].qualname for number in tree.columns.function]
+    position = names.index("f")
+    question = Question(tree.id(position), tree.call(position), "", "", 1, 1.0, 1)
+    tree.reads = 0
+    oracle = ContractOracle(tree)
+    judgement = oracle.judge(question)
+    assert (judgement and judgement.verdict) is verdict
+    assert tree.reads <= most
+
+
+def test_a_call_with_very_many_callees_is_not_compared_with_its_spec(tmp_path: Path) -> None:
+    tree = _counting(MANY.format(raising="-1", ending="return total"), tmp_path)
+    assert equation_at_or_none(tree, 1, most=3000) is None
+    assert equation_at_or_none(tree, 1, most=4000) is not None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -188,3 +189,44 @@ def test_a_function_changed_since_its_tests_passed_is_the_likeliest(tmp_path: Pa
     broken = factors(("amount + 1", "amount + 2"), has_passed=True)
     assert broken["tax"] == 1
     assert broken["total"] < same["total"], "the test passed with it, and something else changed"
+
+
+ENDLESS = """
+WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless)
+SELECT n AS id, 'name' AS name, n AS passed, n AS code, n AS function, n AS test FROM endless
+"""
+
+
+def test_a_file_with_an_endless_view_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    LearnedStore(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE ran")
+        database.execute(f"CREATE VIEW ran AS {ENDLESS}")
+    database.close()
+    for read_only in (True, False):
+        with pytest.raises(WhenceError, match="was not written by whence"):
+            LearnedStore(path, read_only=read_only)
+
+
+def test_a_query_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whence.langs.python.priors.learned_store._MOST_STEPS", 2)
+    path = tmp_path / FILE
+    LearnedStore(path).close()
+    store = LearnedStore(path, read_only=True)
+    with pytest.raises(WhenceError, match="interrupted"):
+        store._select(f"count(*) FROM ({ENDLESS})")
+    store.close()
+
+
+def test_reading_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    LearnedStore(path).close()
+    before = path.read_bytes()
+    store = LearnedStore(path, read_only=True)
+    with pytest.raises(WhenceError):
+        store.learn("t", True, {}, [])
+    store.close()
+    assert path.read_bytes() == before

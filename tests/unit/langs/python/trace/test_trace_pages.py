@@ -154,3 +154,18 @@ def test_a_tail_that_is_cut_short_does_not_count(tmp_path):
     assert summary_of(path).notes == ("A", "B")
     os.truncate(tmp_path / "run.whence.tail", 9)
     assert summary_of(path).notes == ("A", "B")
+
+
+def test_a_nul_in_a_header_is_escaped(tmp_path):
+    (tmp_path / "a").write_bytes(w.header_bytes({"cwd": "/x\0y", "command": ["a\0b"]}))
+    header = TraceFile(tmp_path / "a").header
+    assert header.cwd == "/x\\x00y"
+    assert header.command == header.words == ("a\\x00b",)
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path):
+    data = w.header_bytes({"root": "x"})
+    payload = bytes(2**20)
+    for _ in range(40):
+        data += w.page_bytes(payload)
+    assert "unpack to 41,943,040" in refused(tmp_path / "a", data)
