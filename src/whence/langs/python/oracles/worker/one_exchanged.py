@@ -24,17 +24,18 @@ def exchange_on_load(
     """Exchange the function in all modules that are imported; a compiler that does it, too."""
     with open(other, "rb") as source:
         theirs = compile(source.read(), file, "exec", dont_inherit=True)
-    named = [code for code in all_code(theirs) if code.co_qualname == qualname]
 
     def exchange(code: CodeType) -> CodeType:
         if os.path.abspath(code.co_filename) != file:
             return code
-        own = [inner for inner in all_code(code) if inner.co_qualname == qualname]
-        if len(own) != len(named):
-            return code
-        # Where several functions have the name, each is exchanged by the one in its place.
-        pairs = zip(own, named, strict=True)
-        return _with_parts(code, {id(one): _own_part(one, two) for one, two in pairs})
+        # What a function captures is decided by the functions around it and inside it. If that
+        # differs, they can only be exchanged together.
+        outermost = qualname.partition(".<locals>")[0]
+        return (
+            _exchanged(code, theirs, qualname, _own_part)
+            or _exchanged(code, theirs, outermost, _whole)
+            or code
+        )
 
     loaded = SourceLoader.get_code
 
@@ -46,16 +47,42 @@ def exchange_on_load(
     return lambda source, name: exchange(compile_plainly(source, name))
 
 
-def _own_part(one: CodeType, other: CodeType) -> CodeType:
-    """Other code instead of some code, but with the functions inside that it had.
+def _exchanged(
+    code: CodeType,
+    theirs: CodeType,
+    qualname: str,
+    choose: Callable[[CodeType, CodeType], CodeType | None],
+) -> CodeType | None:
+    """A module in which the functions of a name are exchanged; None if one cannot be.
 
-    The code itself if that is not possible.
+    Where several functions have the name, each is exchanged by the one in its place.
     """
-    if one.co_freevars != other.co_freevars or not takes_same_arguments(one, other):
-        return one
+    own, other = (
+        [inner for inner in all_code(module) if inner.co_qualname == qualname]
+        for module in (code, theirs)
+    )
+    if len(own) != len(other):
+        return None
+    parts: dict[int, CodeType] = {}
+    for one, two in zip(own, other, strict=True):
+        chosen = choose(one, two)
+        if chosen is None:
+            return None
+        parts[id(one)] = chosen
+    return _with_parts(code, parts)
+
+
+def _whole(one: CodeType, other: CodeType) -> CodeType | None:
+    """Other code with all functions inside it, if it takes the same arguments and variables."""
+    fits = one.co_freevars == other.co_freevars and takes_same_arguments(one, other)
+    return other if fits else None
+
+
+def _own_part(one: CodeType, other: CodeType) -> CodeType | None:
+    """Other code with the functions that were inside, if it makes functions of the same kind."""
     ours, theirs = (list(_functions_inside(code)) for code in (one, other))
-    if list(map(_interface, ours)) != list(map(_interface, theirs)):
-        return one
+    if _whole(one, other) is None or list(map(_interface, ours)) != list(map(_interface, theirs)):
+        return None
     return _with_parts(other, {id(two): one for one, two in zip(ours, theirs, strict=True)})
 
 
