@@ -236,7 +236,7 @@ class Script(io.TextIOBase):
         self.waits: list[float] = []
         self.last = time.perf_counter()
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         """The next answer."""
         self.waits.append(time.perf_counter() - self.last)
         self.last = time.perf_counter()

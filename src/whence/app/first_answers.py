@@ -43,7 +43,7 @@ def first_answers(
         asked = _ask(symptoms, screen)
         if isinstance(asked, Diagnosis):
             return asked
-        symptom = asked
+        symptom = replace(asked, by_person=True)
     if symptom is None:
         return ()
     if symptom.kind is SymptomKind.ASSERTION:
@@ -112,6 +112,5 @@ def _stored(symptoms: RunSymptoms, is_script: bool) -> Symptom | None:
 
 
 def _store(symptoms: RunSymptoms, symptom: Symptom) -> None:
-    symptom = replace(symptom, by_person=True)
     if symptoms.stored() != symptom:
         symptoms.store(symptom)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from whence.app import diagnosing
@@ -36,10 +37,12 @@ def run(options: argparse.Namespace) -> int:
     opened = open_any(path)
     # The project's own recordings were made to find a fault; others may serve other purposes.
     asks = options.file is None
+    # What is said here is said in this session; `whence run --wrong` says it of the recording.
+    wrong = None if options.wrong is None else replace(options.wrong, by_person=True)
     return diagnosing.diagnose(
         session_options.read(options), opened, path,
         lambda screen: first_answers(
-            opened, options.wrong, screen, asks=asks, fresh=options.fresh,
+            opened, wrong, screen, asks=asks, fresh=options.fresh,
             is_script=options.answers is not None or options.no_session,
         ),
         symptom_is_named=options.wrong is not None,

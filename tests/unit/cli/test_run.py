@@ -116,7 +116,7 @@ def test_the_wrong_line_leads_to_the_call_at_fault(whence: Whence, folder: Path)
     assert done.stdout.startswith("net 100\ntotal 120\n"), "the program's output comes untouched"
     assert "  2 | total 120" in done.stdout
     assert "The fault is in total" in done.stdout
-    assert read_symptom(recording(folder)) == Symptom(SymptomKind.OUTPUT, line=2)
+    assert read_symptom(recording(folder)) == Symptom(SymptomKind.OUTPUT, line=2, by_person=True)
 
 
 def test_the_exception_leads_to_the_call_that_raised_it(whence: Whence, folder: Path) -> None:
@@ -381,7 +381,7 @@ def test_the_time_limit_stops_the_program_and_calls_that_ran_did_not_end(
     count = tree.call(tree.position(2))
     assert "did not end: it was stopped after 0.5 seconds" in count.equation()
     assert "started\n" in done.stdout
-    assert read_symptom(recording(folder)) == Symptom(SymptomKind.NOT_ENDED)
+    assert read_symptom(recording(folder)) == Symptom(SymptomKind.NOT_ENDED, by_person=True)
 
 
 def test_nothing_in_the_program_can_catch_the_time_limit(whence: Whence, folder: Path) -> None:
