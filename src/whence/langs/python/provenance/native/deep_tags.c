@@ -193,7 +193,8 @@ static bool collect_space(PyObject *value, PyObject *found, AddressSet *seen, in
 /* If the world was changed: the tag of reading what methods of an opaque object may read of it. */
 static bool collect_world(PyObject *value, PyObject *found)
 {
-    if (PyList_GET_SIZE(SLOT(the_RUN, ShadowRun_world)) == 0 || is_shared(value)) {
+    if (PyList_GET_SIZE(SLOT(the_RUN, ShadowRun_world)) == 0 || PyList_CheckExact(value) ||
+        PyTuple_CheckExact(value) || PyDict_CheckExact(value) || is_shared(value)) {
         return true;
     }
     int opaque = is_opaque_surely(value);

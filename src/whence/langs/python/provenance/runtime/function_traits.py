@@ -94,7 +94,7 @@ def _computes(function: Any) -> bool:
             if function.__module__ == "builtins":
                 return function.__name__ not in _PASSING_BUILTINS
             return _is_computing_module(function.__module__)
-        kind = owner if issubclass(type(owner), type) else type(owner)
+        kind: Any = owner if issubclass(type(owner), type) else type(owner)
         if kind in _CONTAINERS:
             return function.__name__ in _RETURNING_NOTHING
         return kind in SCALARS or _is_computing_module(module_of(kind))

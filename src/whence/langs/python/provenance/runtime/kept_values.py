@@ -54,8 +54,11 @@ class _Index:
         while self._read < len(operations):
             entry = operations[self._read]
             self._read += 1
-            pairs = (entry,) if type(entry) is tuple else (*entry.operands, *entry.callbacks)
-            for kept, tag in pairs:
+            if type(entry) is tuple:
+                value_and_tag: Pair = entry
+                self._add(value_and_tag[0], value_and_tag[1], 0)
+                continue
+            for kept, tag in (*entry.operands, *entry.callbacks):
                 self._add(kept, tag, _LEVELS)
         if self._size > _MOST_KEPT:
             return _TOO_MANY
@@ -63,18 +66,30 @@ class _Index:
         return tuple(tags) if len(tags) <= MOST_CANDIDATES else _TOO_MANY
 
     def _add(self, value: object, tag: MaybeTag, depth: int) -> None:
-        tags = self._tags.setdefault(_key(value), [])
-        if tag is not None and len(tags) <= MOST_CANDIDATES and not any(tag is t for t in tags):
+        kind = type(value)
+        is_plain = id(kind) in _PLAIN
+        key = (kind, value) if is_plain else id(value)
+        tags = self._tags.get(key)
+        if tags is None:
+            tags = self._tags[key] = []
+        if tag is not None and len(tags) <= MOST_CANDIDATES and not _has(tags, tag):
             tags.append(tag)
             self._size += 1
-        if type(value) in SCALARS or not depth or self._size > _MOST_KEPT:
+        if is_plain or not depth or self._size > _MOST_KEPT:
             return
-        shadow = shadow_of(value)
+        shadow = RUN.shadows.get(id(value))
         if shadow is None or self._visited.get(id(value), shadow) is shadow.shape:
             return
         self._visited[id(value)] = shadow.shape
         for part, part_tag in list(shadow.parts()):
             self._add(part, part_tag, depth - 1)
+
+
+def _has(tags: list[MaybeTag], tag: MaybeTag) -> bool:
+    return any(known is tag for known in tags) if tags else False
+
+
+_PLAIN = SCALARS.addresses
 
 
 def _key(value: object) -> object:
@@ -127,7 +142,8 @@ def _one_of(site: int, control: Control, choices: tuple[MaybeTag, ...], made: Ma
 def _choices(operation: Operation, value: object) -> tuple[MaybeTag, ...]:
     """What a plain value may be a copy of, besides the result of the operation itself."""
     operands = (*operation.operands, *operation.callbacks)
-    choices = [tag for tag in identical_tags(operands, value) if tag is not None]
+    identical = identical_tags(operands, value)
+    choices: list[MaybeTag] = [tag for tag in identical if tag is not None]
     choices += kept_tags(value)
     for operand, tag in operation.operands:
         if is_opaque(operand) and not is_computing_type(type(operand)):

@@ -282,11 +282,13 @@ def _note_replaced(operation: Operation) -> None:
     if len(operation.operands) + len(operation.callbacks) < 2:
         return
     for owner, _ in operation.operands:
-        shadow = shadow_of(owner) if type(owner) not in SCALARS else None
-        if shadow is None or not issubclass(type(owner), _CONTAINERS):
+        shadow = shadow_of(owner) if issubclass(type(owner), _CONTAINERS) else None
+        if shadow is None:
             continue
         others = [pair for pair in operation.operands if pair[0] is not owner]
         hits = tags_by_identity((*others, *operation.callbacks))
+        if not hits:
+            continue
         is_list = type(shadow.items) is list
         places = enumerate(shadow.values) if is_list else (shadow.values or {}).items()
         for place, value in list(places):
