@@ -23,8 +23,11 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.marked_parts import Criterion
+from whence.langs.python.provenance.runtime.attribute_access import REMAKING
 from whence.langs.python.provenance.runtime.run_state import RUN
+from whence.langs.python.provenance.runtime.shadow_memory import deep_tags
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
+from whence.langs.python.provenance.runtime.world_state import world_changes
 from whence.langs.python.provenance.tags import (
     AMBIG,
     ARG,
@@ -34,8 +37,10 @@ from whence.langs.python.provenance.tags import (
     FRAME,
     LOAD,
     NEW,
+    OP,
     RET,
     SCALARS,
+    SITES,
     STORE,
     WHOLE,
     Activation,
@@ -60,22 +65,24 @@ _FOREVER = 1 << 62
 _METHOD = ("attribute", None)
 """The place of all methods: the key is the name, which calls could have replaced."""
 _REMADE = ("remade", None)
-_REMAKING = ("__class__", "__bases__", "__code__", "cell_contents", "f_locals")
-"""Attributes that replace the type, bases or code of an object, or variables of other functions."""
 _PASSING = frozenset({ARG, RET, STORE})
+_DECIDING = frozenset({CTL, OP})
+"""The kinds of decisions that chose no object: tests, and what was attempted inside `try`."""
 _UNCHANGING = SCALARS | IdentitySet(FunctionType, BuiltinFunctionType, type)
 _REST = IdentitySet(tuple, dict)
 
 
 def influencing_calls(criterion: Criterion, width: int) -> frozenset[Activation]:
     """The calls that could have influenced a marked part: L1, L2 or L3."""
-    collected = _Slice(width, criterion.time)
+    collected = _Slice(width, criterion.time, criterion.activation)
     for place in criterion.places:
         collected.start(place.tag, place.shape)
         written = place.written if _stays(place.key) else 0
         collected.read.add((written, place.read, place.thing, place.key))
     collected.start(criterion.tag, *criterion.parts)
-    collected.read.update((0, criterion.time, _REMADE, name) for name in _REMAKING)
+    collected.read.update((0, criterion.time, _REMADE, name) for name in REMAKING)
+    if width > 1:
+        collected.start(*(tag for time, tag in RUN.remade if time <= criterion.time))
     if width > 2:
         collected.start(*criterion.texts)
     return frozenset(collected.complete())
@@ -106,7 +113,7 @@ def _before(tag: Tag) -> Iterator[MaybeTag]:
 
 
 class _Slice:
-    def __init__(self, width: int, until: int):
+    def __init__(self, width: int, until: int, marked: Activation):
         self.calls: set[Activation] = set()
         self._until = until
         self._decided: set[Activation] = set()
@@ -115,9 +122,15 @@ class _Slice:
         self._pending: list[MaybeTag] = []
         self._visited: set[int] = set()
         self._looked_at: set[Interval] = set()
+        self._world: dict[str, int] = {}
+        """How many changes of the world were followed, by region."""
         self._entered: set[Activation] = set()
         self._with_all_targets: set[Activation] = set()
         """Calls of which everything that chose the objects they changed was followed."""
+        self._around = frozenset(_with_callers(marked))
+        """The marked call and its callers: if one of them had raised, there would be no mark."""
+        self._attempted: set[Activation] = set()
+        """Calls inside `try` or `with`: what decided whether they raised was followed."""
         self._change_targets = cache(_change_targets)
         self._heap = _Heap() if width > 1 else None
 
@@ -161,19 +174,47 @@ class _Slice:
                 ))  # fmt: skip
             elif kind == BOUND and tag.name:
                 self.read.add((0, self._until, _METHOD, tag.name))
+            elif kind == WHOLE and type(tag.address) is tuple:
+                if self._width > 2:
+                    self._read_world(tag.time, tag.address[1])
             elif kind == WHOLE:
                 self.read.add((0, tag.time, tag.address, None))
+
+    def _read_world(self, count: int, region: str) -> None:
+        """Follow what may have changed a region of the world, among the first `count` changes."""
+        done = self._world.get(region, 0)
+        if count > done:
+            self._pending += world_changes(done, count, region)
+            self._world[region] = count
 
     def _add_decisions(self) -> None:
         """Follow the decisions of calls in the slice: they could have changed other objects."""
         for activation in self.calls - self._decided:
             self._decided.add(activation)
             for time, test in activation.decisions():
-                if time <= self._until:
+                if time > self._until:
+                    continue
+                if test.kind != OP:
                     self._pending.append(test if test.kind == CTL else _choice(test))
+                elif self._width > 2:  # it was attempted, and raised no exception
+                    self._pending.append(test)
             for call in activation.calls:
                 if call.start <= self._until:
                     self._pending += _chosen(call)
+                    if self._width > 2 and SITES[call.control.site].is_guarded:
+                        self._attempt(call)
+
+    def _attempt(self, attempted: Activation) -> None:
+        """Follow all that could have made a call raise an exception which its caller handles."""
+        left = [attempted]
+        while left:
+            call = left.pop()
+            if call in self._attempted or call in self._around or call.start > self._until:
+                continue
+            self._attempted.add(call)
+            self._pending += (call.result, call.failure, call.control)
+            self._pending += deep_tags(tuple(zip(call.values, call.arguments, strict=False)))
+            left += call.calls
 
     def _could_write(self, activation: Activation, spans: list[Span]) -> None:
         """Add a call that could reach an object which had to stay unchanged in these spans."""
@@ -198,9 +239,15 @@ class _Slice:
         )
 
 
+def _with_callers(activation: Activation | None) -> Iterator[Activation]:
+    while activation is not None:
+        yield activation
+        activation = activation.parent
+
+
 def _change_targets(activation: Activation) -> list[tuple[int, Tag]]:
     """The tags of the objects that a call chose to change, each with the time."""
-    return [decision for decision in activation.decisions() if decision[1].kind != CTL]
+    return [decision for decision in activation.decisions() if decision[1].kind not in _DECIDING]
 
 
 def _chosen(activation: Activation) -> Iterator[MaybeTag]:

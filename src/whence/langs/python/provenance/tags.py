@@ -213,7 +213,8 @@ class Activation:
         self.failure: MaybeTag = None
         # Most calls have none of these: a list is made when there is something to put into it.
         self.tests: Sequence[Any] = ()
-        """When and how it decided whether to change something: times and tests, in turn."""
+        """When and how it decided whether to change something: times and tests, in turn. Among the
+        tests are the tags of objects that it chose to change, and of what it attempted in `try`."""
         self.calls: Sequence[Activation] = ()
         self.yielded: Sequence[Pair] = ()
         """Of a generator: what it has yielded."""

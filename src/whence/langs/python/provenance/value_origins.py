@@ -155,6 +155,8 @@ def _follow(tag: MaybeTag) -> tuple[list[ValueMaker], list[Tag], str]:
         return makers, hops, ""
     if tag.kind == LOST:
         return [], hops, "it was changed by code that was not followed"
+    if path and tag.kind != INPUT:
+        return [], hops, "it is a part of something that code which was not followed made"
     activation = activation_of(tag)
     assert activation is not None
     parameter = tag.name if tag.kind == INPUT else ""

@@ -15,7 +15,7 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
                                  PyObject *value)
 {
     PyObject *shadow = shadow_of(VALUE(owner));
-    if (shadow == NULL) {
+    if (shadow == NULL || SLOT(the_RUN, ShadowRun_has_dict_access) == Py_True) {
         return NULL;
     }
     PyObject *tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
@@ -187,6 +187,13 @@ static int store_in_python(PyObject *const *given)
     return done != NULL ? 1 : -1;
 }
 
+/* Whether a name may be that of the class or code of an object: attribute_access.REMAKING. */
+static bool is_special_name(PyObject *name)
+{
+    return PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) > 2 &&
+           PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_';
+}
+
 PyObject *native_set_attribute(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
     (void)self;
@@ -207,7 +214,7 @@ PyObject *native_set_attribute(PyObject *self, PyObject *const *given, Py_ssize_
         return NULL;
     }
     int done = 0;
-    if (!had_callbacks(&running)) {
+    if (!had_callbacks(&running) && !is_special_name(name)) {
         int hiding = known_opaque(VALUE(owner));
         if (hiding == 1 || (hiding == 0 && storing_shadow(VALUE(owner)) != NULL)) {
             bool good = note_change_target(given[1], TAG(owner)) &&
@@ -344,6 +351,9 @@ static PyObject *known_entry(PyObject *const *given, PyObject *value)
 {
     PyObject *owner = given[2], *key = given[3];
     PyObject *shadow = is_scalar(VALUE(key)) ? shadow_of(VALUE(owner)) : NULL;
+    if (shadow == NULL && by_address(SLOT(the_RUN, ShadowRun_namespaces), VALUE(owner)) != NULL) {
+        return NULL; /* the variables of a module */
+    }
     if (shadow == NULL && is_scalar(VALUE(key)) && !PyErr_Occurred()) {
         return item_part(given[0], given[1], owner, VALUE(key), &TAG(key), 1, value);
     }

@@ -375,7 +375,18 @@ PyObject *native_return_value(PyObject *self, PyObject *const *given, Py_ssize_t
 static bool tell(PyObject *operation, PyObject *value, PyObject *tag)
 {
     PyObject *pair = pair_of(Py_NewRef(value), Py_NewRef(tag));
-    bool good = pair && PyList_Append(SLOT(operation, Operation_callbacks), pair) == 0;
+    bool good = pair && PyList_Append(SLOT(operation, Operation_callbacks), pair) == 0 &&
+                (value == the_FAILED ||
+                 PyList_Append(SLOT(the_RUN, ShadowRun_kept_operations), pair) == 0);
+    Py_XDECREF(pair);
+    return good;
+}
+
+/* Code out of sight may have received the result. */
+static bool note_kept(PyObject *activation, PyObject *result)
+{
+    PyObject *pair = PyTuple_Pack(2, SLOT(activation, Activation_value), result);
+    bool good = pair && PyList_Append(SLOT(the_RUN, ShadowRun_kept_operations), pair) == 0;
     Py_XDECREF(pair);
     return good;
 }
@@ -406,6 +417,12 @@ static bool left(PyObject *activation, PyObject *thread)
             return false;
         }
         put_new(&SLOT(the_RUN, ShadowRun_stray_results), loose);
+        if (!note_kept(activation, result)) {
+            return false;
+        }
+    }
+    else if (SLOT(activation, Activation_made) != zero && !note_kept(activation, result)) {
+        return false; /* of a coroutine: what waits for it may be out of sight */
     }
     if (SLOT(the_RUN, ShadowRun_on_leave) != Py_None) {
         PyObject *done = PyObject_CallOneArg(SLOT(the_RUN, ShadowRun_on_leave), activation);

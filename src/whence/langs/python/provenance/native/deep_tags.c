@@ -190,8 +190,30 @@ static bool collect_space(PyObject *value, PyObject *found, AddressSet *seen, in
     return good;
 }
 
+/* If the world was changed: the tag of reading what methods of an opaque object may read of it. */
+static bool collect_world(PyObject *value, PyObject *found)
+{
+    if (PyList_GET_SIZE(SLOT(the_RUN, ShadowRun_world)) == 0 || PyList_CheckExact(value) ||
+        PyTuple_CheckExact(value) || PyDict_CheckExact(value) || is_shared(value)) {
+        return true;
+    }
+    int opaque = is_opaque_surely(value);
+    PyObject *known =
+        opaque == 1 ? by_address(SLOT(the_RUN, ShadowRun_opaque_types), Py_TYPE(value)) : NULL;
+    if (known == NULL || PyTuple_GET_ITEM(known, 3) == Py_None) {
+        return opaque >= 0 && !PyErr_Occurred();
+    }
+    PyObject *tag = PyObject_CallOneArg(python_helpers[H_world_tag], PyTuple_GET_ITEM(known, 3));
+    bool good = tag != NULL && PyList_Append(found, tag) == 0;
+    Py_XDECREF(tag);
+    return good;
+}
+
 static bool collect_new(PyObject *value, PyObject *found, AddressSet *seen, int depth)
 {
+    if (!collect_world(value, found)) {
+        return false;
+    }
     PyObject *source = by_address(SLOT(the_RUN, ShadowRun_sources), value);
     if (source != NULL && PyTuple_GET_ITEM(source, 0) == value) {
         if (!collect_behind(source, found, seen, depth)) {

@@ -78,6 +78,19 @@ static int spread_absorption(PyObject *thing, PyObject *const *given, PyObject *
     return bad;
 }
 
+/* An operation on an opaque object may have changed the world. */
+static bool note_world_change(PyObject *thing, PyObject *tag)
+{
+    PyObject *known = by_address(SLOT(the_RUN, ShadowRun_opaque_types), Py_TYPE(thing));
+    if (known == NULL || PyTuple_GET_ITEM(known, 3) == Py_None) {
+        return !PyErr_Occurred();
+    }
+    PyObject *given[] = {thing, tag};
+    PyObject *done = PyObject_Vectorcall(python_helpers[H_note_world_change], given, 2, NULL);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 /* shadow_memory.absorb, if it is known of all operands whether they are opaque. */
 PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
@@ -104,6 +117,7 @@ PyObject *native_absorb(PyObject *self, PyObject *const *given, Py_ssize_t count
                (note_holds(given[0], value) &&
                 (known_opaque(value) != 1 || note_behind(given[0], value)));
     }
+    good = good && note_world_change(given[0], all);
     AddressSet reached = {.mask = FEW - 1};
     reached.slots = reached.few;
     good = good && spread_absorption(given[0], given, all, &reached) == 0;

@@ -54,10 +54,10 @@ enum TagField {
 /* The functions that have a native version, and the Python functions that these call. */
 #define NATIVE_FUNCTIONS(X)                                                                        \
     X(constant) X(join_branches) X(load_global) X(augment) X(unary) X(test) X(test_and_note)       \
-    X(select) X(attribute) X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate)           \
-    X(unpack) X(run_out_of_sight) X(shape_tag) X(deep_tags) X(tags_by_identity) X(note_held)       \
-    X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects) X(outcome_tag)   \
-    X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control)                  \
+    X(select) X(attribute) X(subscript) X(set_attribute) X(sequence_item_tag) X(iterate) X(unpack) \
+    X(run_out_of_sight) X(shape_tag) X(deep_tags) X(tags_by_identity) X(identical_tags)            \
+    X(note_held) X(matches_object) X(is_opaque) X(absorb) X(part_tag) X(scan_existing_objects)     \
+    X(outcome_tag) X(next_pair) X(advance_tag) X(iterate_pairs) X(step_iterator) X(nest_control)   \
     X(out_of_sight_tag) X(resynchronise) X(note_referents) X(identify_arguments)                   \
     X(shadow_sequence) X(make_list) X(make_tuple) X(class_attribute) X(prepare_call)               \
     X(bind_arguments) X(finish_call) X(enter_function) X(return_value) X(leave_function)
@@ -65,7 +65,7 @@ enum TagField {
     X(note_failure) X(read_attribute) X(read_item) X(attribute_written) X(store_attribute)         \
     X(item_tag) X(finish_function) X(nearest_activation) X(reachable_roots) X(note_end)            \
     X(yielded_tag) X(iterator_of) X(out_of_sight_result) X(synchronise) X(changed_in_frame)        \
-    X(finish_out_of_sight)
+    X(finish_out_of_sight) X(note_world_change) X(world_tag)
 
 #define AS_FUNCTION_INDEX(name) F_##name,
 #define AS_HELPER_INDEX(name) H_##name,
@@ -81,7 +81,8 @@ enum { PYTHON_HELPERS(AS_HELPER_INDEX) HELPER_COUNT };
     X(ShadowRun, on_leave) X(ShadowRun, activations) X(ShadowRun, root) X(ShadowRun, modules)      \
     X(ShadowRun, kept_alive) X(ShadowRun, behind) X(ShadowRun, has_absorbed)                       \
     X(ShadowRun, is_scanned) X(ShadowRun, slots) X(ShadowRun, callback_history)                    \
-    X(ShadowRun, namespaces) X(ShadowRun, expressions) X(GeneratorRun, activation)                 \
+    X(ShadowRun, namespaces) X(ShadowRun, expressions) X(ShadowRun, world)                         \
+    X(ShadowRun, kept_operations) X(ShadowRun, has_dict_access) X(GeneratorRun, activation)        \
     X(GeneratorRun, position) X(SequenceSource, owner) X(SequenceSource, is_backwards)             \
     X(Activation, arguments) X(Activation, calls) X(Activation, control) X(Activation, end)        \
     X(Activation, failure) X(Activation, function) X(Activation, guarded) X(Activation, made)      \

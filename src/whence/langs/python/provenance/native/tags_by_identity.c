@@ -130,6 +130,15 @@ static PyObject *hits_among(PyObject *operands, PyObject *value)
     return hits;
 }
 
+PyObject *native_identical_tags(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    (void)self;
+    if (!enabled || count != 2 || !PyTuple_CheckExact(given[0])) {
+        return call_python(F_identical_tags, given, count);
+    }
+    return hits_among(given[0], given[1]);
+}
+
 /* Candidates.tag: where a value may come from; `made` is the tag of what all operands influenced.
  * */
 static PyObject *candidate_tag(PyObject *site, PyObject *control, PyObject *operands,
@@ -186,6 +195,12 @@ PyObject *native_identify_arguments(PyObject *self, PyObject *const *given, Py_s
         return call_python(F_identify_arguments, given, count);
     }
     PyObject *site = SLOT(given[0], Operation_site), *control = given[1], *values = given[2];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) { /* `*rest` and `**more` */
+        PyObject *value = PyTuple_GET_ITEM(values, i);
+        if ((PyTuple_CheckExact(value) || PyDict_CheckExact(value)) && shadow_of(value) == NULL) {
+            return PyErr_Occurred() ? NULL : call_python(F_identify_arguments, given, count);
+        }
+    }
     PyObject *operands = all_operands(given[0]);
     PyObject *made = operands != NULL ? made_of_all(site, control, operands) : NULL;
     PyObject *tags = made != NULL ? PyList_New(0) : NULL;

@@ -364,10 +364,8 @@ class ExpressionRewriter(RewriterState):
             return tuple_node(node, owner)
         if name in {"locals", "vars", "dir"} and not node.args and not node.keywords:
             if self.scope.function.kind == "function":
-                return tuple_node(
-                    runtime_call("program_names", node), self.tagged_call("opaque_tag", site)
-                )
-            return tuple_node(node, self.tagged_call("opaque_tag", site))
+                return self.tagged_call("frame_names", site, node)
+            return tuple_node(node, self.tagged_call("opaque_frame_tag", site))
         if name in {"vars", "dir"} or any(isinstance(arg, ast.Starred) for arg in node.args):
             return self.tagged_call(
                 "call_with_tags",
@@ -384,7 +382,7 @@ class ExpressionRewriter(RewriterState):
             for name, arg in zip(kept, node.args, strict=True)
         ]
         done = ast.Call(node.func, values, [])
-        if name in {"eval", "exec"}:
+        if name in {"eval", "exec", "globals"}:
             operands = [load_name(variable) for variable in kept]
             return tuple_node(done, self.tagged_call("opaque_frame_tag", site, *operands))
         tags = [tuple_item(load_name(variable), 1) for variable in kept]

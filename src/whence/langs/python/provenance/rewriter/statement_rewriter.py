@@ -112,7 +112,7 @@ class StatementRewriter(DefinitionRewriter):
         return [ast.Assign([target], stored)]
 
     def on_Assign(self, node: ast.Assign) -> list[ast.stmt]:  # noqa: N802
-        value = self.pair(node.value)
+        value = self.attempted(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             return self.store(node.targets[0], value, node)
         kept = self.temporary()
@@ -124,7 +124,7 @@ class StatementRewriter(DefinitionRewriter):
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:  # noqa: N802
         if node.value is None:
             return [node]
-        out = self.store(node.target, self.pair(node.value), node)
+        out = self.store(node.target, self.attempted(node.value), node)
         if node.simple:
             out.append(ast.AnnAssign(node.target, node.annotation, None, 1))
         elif self.scope.kind != "function":
@@ -141,7 +141,7 @@ class StatementRewriter(DefinitionRewriter):
             made = runtime_call(
                 "augment", operator, site, self.control, before, self.pair(node.value)
             )
-            return self.store(target, made, node)
+            return self.store(target, self.as_attempt(site, made), node)
         owner = self.temporary()
         out = [assign(owner, self.pair(target.value))]
         if isinstance(target, ast.Attribute):
@@ -188,13 +188,22 @@ class StatementRewriter(DefinitionRewriter):
     def on_Expr(self, node: ast.Expr) -> list[ast.stmt]:  # noqa: N802
         if isinstance(node.value, ast.Constant):
             return [node]
-        return [ast.Expr(self.pair(node.value))]
+        return [ast.Expr(self.attempted(node.value))]
+
+    def attempted(self, node: ast.expr) -> ast.expr:
+        """A pair. Inside `try` or `with`, that no exception was raised decides what follows."""
+        if isinstance(node, (ast.Constant, ast.Name)):
+            return self.pair(node)
+        return self.as_attempt(self.site(node), self.pair(node))
+
+    def as_attempt(self, site: ast.expr, pair: ast.expr) -> ast.expr:
+        return self.tagged_call("attempt", site, pair) if self.is_guarded else pair
 
     # --- leaving -------------------------------------------------------------------------------
 
     def on_Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
         site = self.site(node)
-        result = self.pair(node.value) if node.value is not None else self.none_pair(site)
+        result = self.attempted(node.value) if node.value is not None else self.none_pair(site)
         return self.returned(site, result, bare=node.value is None)
 
     def on_Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
@@ -316,7 +325,7 @@ class StatementRewriter(DefinitionRewriter):
             assign(before, self.control), assign(caught, constant(None)),
             assign(started, runtime_call("current_time")),
         ]  # fmt: skip
-        handlers = [self._handler(handler, before, caught) for handler in node.handlers]
+        handlers = [self._handler(handler, before, caught, started) for handler in node.handlers]
         final = self.body(node.finalbody) if node.finalbody else []
         if final:
             final.insert(0, ast.Expr(runtime_call("back_in_call", load_name(FRAME))))
@@ -339,12 +348,13 @@ class StatementRewriter(DefinitionRewriter):
 
     on_TryStar = on_Try  # noqa: N815
 
-    def _handler(self, node: ast.ExceptHandler, before: str, caught: str) -> ast.ExceptHandler:
+    def _handler(
+        self, node: ast.ExceptHandler, before: str, caught: str, started: str
+    ) -> ast.ExceptHandler:
         site = self.site(node)
+        handled = (load_name(FRAME), site, load_name(before), load_name(started))
         start: list[ast.stmt] = [
-            assign(
-                CONTROL, runtime_call("enter_handler", load_name(FRAME), site, load_name(before))
-            ),
+            assign(CONTROL, runtime_call("enter_handler", *handled)),
             assign(caught, load_name(CONTROL)),
         ]
         if node.name is not None:

@@ -23,8 +23,10 @@ from whence.langs.python.provenance.runtime.frame_variables import (
     read_elsewhere,
     set_cell,
 )
+from whence.langs.python.provenance.runtime.function_traits import is_computing_type
 from whence.langs.python.provenance.runtime.item_access import item_tag
 from whence.langs.python.provenance.runtime.iterator_sources import note_live_view
+from whence.langs.python.provenance.runtime.kept_values import part_of_opaque
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.object_contents import instance_dict, stored_attributes
 from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_held
@@ -71,6 +73,10 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
+REMAKING = ("__class__", "__bases__", "__code__", "__defaults__", "__kwdefaults__",
+            "cell_contents", "f_locals")  # fmt: skip
+"""Attributes that replace the type, bases, code or defaults of an object, or variables of other
+functions."""
 _NONE = object()
 _STORAGE_DESCRIPTORS = IdentitySet(MemberDescriptorType, GetSetDescriptorType)
 _PLAIN = IdentitySet(list, tuple, dict, set, frozenset, deque)
@@ -99,6 +105,8 @@ def read_attribute(operation: Operation, owner: Pair, name: str, value: object) 
     """The tag of an attribute that was just read."""
     site, control = operation.site, operation.control
     thing, tag = owner
+    if name == "__dict__":
+        RUN.has_dict_access = True
     if operation.callbacks:
         made = outcome_tag(operation, value, (tag,))
         # The object keeps the result.
@@ -125,6 +133,10 @@ def closure(site: int, control: Control, owner: Pair) -> Pair:
 def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: object) -> MaybeTag:
     thing, tag = owner
     shadow = RUN.shadows.get(id(thing))
+    if RUN.has_dict_access:
+        stored = _stored_in_dict(site, control, owner, name, value)
+        if stored is not None:
+            return stored
     if shadow is not None and name in shadow.attributes:
         if shadow.attribute_values[name] is not value:
             synchronise(thing, site, control)
@@ -133,11 +145,6 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
             needs = (tag,) if shadow.shape is None else (tag, shadow.shape)
             source = shadow.attributes[name]
             return Tag((LOAD, site, control, source, RUN.time, id(thing), name, *needs))
-    space = shadow_of_dict(thing)
-    if space is not None and space.values is not None and space.values.get(name, _NONE) is value:
-        return Tag(
-            (LOAD, site, control, space.items[name], RUN.time, id(thing), name, tag, space.shape)
-        )
     if issubclass(type(thing), ModuleType):
         module = RUN.namespaces.get(id(thing.__dict__), -1)
         return load_global(site, control, module, name, value)[1]
@@ -164,7 +171,27 @@ def _attribute_tag(site: int, control: Control, owner: Pair, name: str, value: o
             part = class_shadow.shape if class_shadow is not None else None
             source = Tag((PART, site, control, part, ("attribute", name)))
         return Tag((LOAD, site, control, source, RUN.time, id(kind), name, tag, *lacking))
-    return part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
+    part = part_tag(site, control, owner, ("attribute", name), value, (shape_tag(thing),))
+    return part_of_opaque(site, control, owner, value, part) if is_opaque(thing) else part
+
+
+def _stored_in_dict(site: int, control: Control, owner: Pair, name: str, value: object) -> MaybeTag:
+    """The tag of an attribute that was last set through the dictionary of its object; else None."""
+    thing, tag = owner
+    space = shadow_of_dict(thing)
+    if space is None or space.values is None or space.values.get(name, _NONE) is not value:
+        return None
+    shadow = RUN.shadows.get(id(thing))
+    entry = space.items[name]
+    if shadow is not None and shadow.attribute_values.get(name, _NONE) is value:
+        attribute_tag = shadow.attributes[name]
+        if _stored_at(attribute_tag) >= _stored_at(entry):
+            return None
+    return Tag((LOAD, site, control, entry, RUN.time, id(thing), name, tag, space.shape))
+
+
+def _stored_at(tag: MaybeTag) -> int:
+    return tag.time if tag is not None and tag.kind == STORE else 0
 
 
 def _own_attribute(thing: object, name: str) -> object:
@@ -183,14 +210,18 @@ def _described(
     descriptor, needs = described
     if name == "values" and issubclass(type(owner[0]), TEMPLATES):
         return all_values(site, control, owner, value)
-    if type(descriptor) in _STORAGE_DESCRIPTORS:
-        return part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
+    if type(descriptor) in _STORAGE_DESCRIPTORS and not is_computing_type(type(owner[0])):
+        part = part_tag(site, control, owner, ("attribute", name), value, tuple(needs))
+        return part_of_opaque(site, control, owner, value, part) if is_opaque(owner[0]) else part
     made = Tag((OP, site, control, *deep_tags((owner,)), *needs))
-    return Candidates(site, control, (owner,), made).tag(value)
+    tag = Candidates(site, control, (owner,), made).tag(value)
+    return part_of_opaque(site, control, owner, value, tag) if is_opaque(owner[0]) else tag
 
 
 def named_attribute(site: int, control: Control, owner: Pair, name: Pair) -> None:
     """Note that the program computed which attribute to set: it could have been another."""
+    if name[0] in REMAKING:
+        RUN.remade.append((RUN.time, name[1]))
     if name[1] is not None and name[1][0] != CONST:
         shadow = shadow_for(owner[0])
         shadow.shape = Tag((OP, site, control, shadow.shape, name[1]))
@@ -228,6 +259,8 @@ def store_attribute(site: int, control: Control, new_value: Pair, owner: Pair, n
     """Note that an attribute was set."""
     thing = owner[0]
     RUN.time += 1
+    if name in REMAKING:
+        RUN.remade.append((RUN.time, Tag((STORE, site, control, new_value[1], RUN.time, owner[1]))))
     if type(thing) is CellType:
         set_cell(site, control, new_value, owner)
         note_held(thing, new_value[0])

@@ -25,7 +25,13 @@ from whence.langs.python.provenance.runtime.iterator_sources import (
     SequenceSource,
     tuple_tag,
 )
-from whence.langs.python.provenance.runtime.model_lookup import Arguments, Keywords, models
+from whence.langs.python.provenance.runtime.model_lookup import (
+    Arguments,
+    Keywords,
+    Model,
+    models,
+    models_method,
+)
 from whence.langs.python.provenance.runtime.object_contents import set_elements
 from whence.langs.python.provenance.runtime.out_of_sight_calls import out_of_sight_tag
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
@@ -485,6 +491,50 @@ def _delattr(site: int, control: Control, _: Pair, args: Arguments, named: Keywo
     attribute_access.delete_attribute(site, control, args[0], args[1][0])
     attribute_access.named_attribute(site, control, args[0], args[1])
     return None, Tag((CONST, site, control))
+
+
+@models_method(object, "__setattr__")
+def _own_setattr(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
+    if len(args) != 2 or named or type(args[0][0]) is not str:
+        return NotImplemented
+    name, new_value = args
+    _, operation = run_out_of_sight(
+        site, control, (owner, new_value), object.__setattr__, owner[0], name[0], new_value[0]
+    )
+    attribute_access.attribute_written(operation, new_value, owner, name[0])
+    attribute_access.named_attribute(site, control, owner, name)
+    return None, Tag((CONST, site, control))
+
+
+@models_method(object, "__getattribute__")
+def _own_getattr(
+    site: int, control: Control, owner: Pair, args: Arguments, named: Keywords
+) -> object:
+    if len(args) != 1 or named or type(args[0][0]) is not str:
+        return NotImplemented
+    name = args[0]
+    value, operation = run_out_of_sight(
+        site, control, (owner,), object.__getattribute__, owner[0], name[0]
+    )
+    tag = attribute_access.read_attribute(operation, owner, name[0], value)
+    if tag is not None and tag.kind == BOUND:
+        return value, tag
+    return value, Tag((SEL, site, control, tag, name[1]))
+
+
+def _with_receiver(model: Model) -> Model:
+    """The model of a method that is called with its receiver: `object.__setattr__(thing, …)`."""
+
+    def called(site: int, control: Control, _: Pair, args: Arguments, named: Keywords) -> object:
+        return model(site, control, args[0], args[1:], named) if args else NotImplemented
+
+    return called
+
+
+models(object.__setattr__)(_with_receiver(_own_setattr))
+models(object.__getattribute__)(_with_receiver(_own_getattr))
 
 
 def _of_kind(function: Callable[..., Any]) -> None:

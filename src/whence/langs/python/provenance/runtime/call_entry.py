@@ -27,13 +27,16 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     deep_tags,
     shadow_for,
+    shadow_from_candidates,
     shadow_mapping,
+    shadow_of,
     shadow_sequence,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import (
     note_failure,
     note_unexplained_error,
 )
+from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 from whence.langs.python.provenance.tags import (
     ARG,
     FRAME,
@@ -52,6 +55,7 @@ from whence.langs.python.provenance.tags import (
     Tag,
 )
 
+_REST = IdentitySet(tuple, dict)
 FAILED = object()
 """The value of a callback that raised."""
 
@@ -119,6 +123,9 @@ def identify_arguments(
 ) -> list[MaybeTag]:
     """The tags of arguments that code out of sight passes: found among its operands."""
     candidates = Candidates(operation.site, control, (*operation.operands, *operation.callbacks))
+    for value in values:
+        if type(value) in _REST and value and shadow_of(value) is None:
+            shadow_from_candidates(value, candidates, depth=0)  # perhaps `*rest` or `**more`
     return [Tag((ARG, operation.site, control, candidates.tag(value))) for value in values]
 
 
@@ -274,13 +281,18 @@ def end_activation(activation: Activation) -> None:
     operation = THREAD.operation = activation.operation
     if operation is not None:
         if activation.result is not None:
-            operation.callbacks.append((activation.value, activation.result))
+            returned = (activation.value, activation.result)
+            operation.callbacks.append(returned)
+            RUN.kept_operations.append(returned)
         elif activation.failure is not None:  # `hasattr` and others catch it
             operation.callbacks.append((FAILED, activation.failure))
     elif activation.control.site == 0:
         RUN.stray_results = Tag(
             (OP, 0, None, activation.result, activation.failure, RUN.stray_results)
         )
+        RUN.kept_operations.append((activation.value, activation.result))
+    elif activation.made:  # of a coroutine: what waits for it may be out of sight
+        RUN.kept_operations.append((activation.value, activation.result))
     if RUN.on_leave is not None:
         RUN.on_leave(activation)
 

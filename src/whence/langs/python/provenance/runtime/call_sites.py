@@ -42,7 +42,7 @@ from whence.langs.python.provenance.runtime.run_state import (
     PendingCall,
     frame_of,
 )
-from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
+from whence.langs.python.provenance.runtime.shadow_memory import deep_tags, shadow_of
 from whence.langs.python.provenance.runtime.tagged_operations import note_failure, shape_tag
 from whence.langs.python.provenance.runtime.text_pieces import kept_text_tag
 from whence.langs.python.provenance.tags import (
@@ -151,6 +151,10 @@ def _finish_simple(prepared: PreparedCall, value: object) -> Pair:
     owner, tag = prepared.function.__self__, prepared.tag
     if type(owner) is str and type(value) is str and tag is not None:
         tag = kept_text_tag(tag, prepared.function.__name__, owner, value)
+    operation = prepared.operation
+    if operation is not None and operation.callbacks:  # a handler of errors in a text
+        needs = deep_tags(operation.callbacks)
+        tag = Tag((OP, operation.site, operation.control, tag, *needs))
     return value, tag
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from whence.langs.python.objects.raw_class import qualname_of
-from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
+from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES, shadow_name
 from whence.langs.python.provenance.runtime.call_entry import note_current_error
 from whence.langs.python.provenance.runtime.call_sites import call_with_tags
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
@@ -15,10 +15,13 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     deep_tags,
     shadow_for,
+    shadow_from_candidates,
+    shadow_mapping,
     shadow_of,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import tags_in_frame
 from whence.langs.python.provenance.runtime.type_inspection import (
+    IdentitySet,
     class_attribute,
     has_special_method,
 )
@@ -29,6 +32,7 @@ from whence.langs.python.provenance.tags import (
     NEW,
     OP,
     SEL,
+    STORE,
     Activation,
     Control,
     GeneratorRun,
@@ -36,6 +40,8 @@ from whence.langs.python.provenance.tags import (
     Pair,
     Tag,
 )
+
+_CAPTURED = IdentitySet(list, dict)
 
 
 def current_time() -> int:
@@ -50,15 +56,30 @@ def back_in_call(activation: Activation) -> None:
         THREAD.operation = None
 
 
-def enter_handler(activation: Activation, site: int, control: Control) -> Control:
-    """The control of a handler: it depends on the exception."""
+def attempt(site: int, control: Control, attempted: Pair) -> Pair:
+    """A value that was computed inside `try` or `with`: that this raised no exception decides what
+    follows.
+    """
+    tag = attempted[1]
+    if tag is not None:
+        control.activation.note_decision(RUN.time, Tag((OP, site, control, tag)))
+    return attempted
+
+
+def enter_handler(activation: Activation, site: int, control: Control, started: int) -> Control:
+    """The control of a handler: it depends on the exception, and on the calls since `started` that
+    raised none.
+    """
     error = sys.exc_info()[1]
     assert error is not None
     note_current_error(activation, control, error)
     THREAD.operation = None
-    why = shadow_for(error).shape
+    needs = _results_since(activation, started)
     if RUN.stray_results is not None:  # calls may have decided what `except` names
-        why = Tag((OP, site, control, why, RUN.stray_results))
+        needs.append(RUN.stray_results)
+    why = shadow_for(error).shape
+    if needs:
+        why = Tag((OP, site, control, why, *needs))
     decided = Tag((CTL, site, control, why, control.activation, True))
     decided.activation.note_decision(RUN.time, decided)
     return decided
@@ -75,13 +96,18 @@ def after_try(site: int, control: Control, handled: Control | None, started: int
     """The control after `try`: what was assigned there depends on how it went."""
     if handled is not None:
         return handled
+    why = Tag((OP, site, control, *_results_since(control.activation, started)))
+    return Tag((CTL, site, control, why, control.activation, False))
+
+
+def _results_since(activation: Activation, started: int) -> list[MaybeTag]:
+    """The tags of what the calls returned that a call made since some time."""
     needs: list[MaybeTag] = []
-    for made in reversed(control.activation.calls):
+    for made in reversed(activation.calls):
         if made.start < started:
             break
         needs.append(made.result)
-    why = Tag((OP, site, control, *needs))
-    return Tag((CTL, site, control, why, control.activation, False))
+    return needs
 
 
 def raise_value(site: int, control: Control, exception: Pair) -> object:
@@ -185,7 +211,11 @@ def capture_tag(site: int, control: Control, value: object, subject: Pair) -> Ma
     """The tag of a value that a pattern captured."""
     operation = THREAD.operation
     callbacks = operation.callbacks if operation is not None and operation.site == site else ()
-    return Candidates(site, control, (subject, *callbacks)).tag(value)
+    candidates = Candidates(site, control, (subject, *callbacks))
+    tag = candidates.tag(value)
+    if type(value) in _CAPTURED and tag is candidates.made and shadow_of(value) is None:
+        shadow_from_candidates(value, candidates, depth=0)  # `*rest` and `**more` are made here
+    return tag
 
 
 def end_match() -> None:
@@ -218,8 +248,18 @@ def end_class(opened: Any, made: object) -> MaybeTag:
     return tag
 
 
-def program_names(names: Any) -> object:
-    """The result of `locals()` or `dir()` without the rewriter's variables."""
-    if isinstance(names, list):
-        return [name for name in names if not name.startswith(RUNTIME_NAMES)]
-    return {name: value for name, value in names.items() if not name.startswith(RUNTIME_NAMES)}
+def frame_names(site: int, control: Control, names: Any) -> Pair:
+    """The result of `locals()`, `vars()` or `dir()` in a function: the program's variables only."""
+    tags = tags_in_frame(sys._getframe(1))
+    shape: MaybeTag = Tag((OP, site, control, *tags))
+    if type(names) is list:
+        own_names = [name for name in names if not name.startswith(RUNTIME_NAMES)]
+        return own_names, shape
+    own = {name: value for name, value in names.items() if not name.startswith(RUNTIME_NAMES)}
+    RUN.time += 1
+    entries = [
+        (name, value, None, Tag((STORE, site, control, names.get(shadow_name(name)), RUN.time)))
+        for name, value in own.items()
+    ]
+    shadow_mapping(own, entries, shape)
+    return own, Tag((NEW, site, control, None, shape))

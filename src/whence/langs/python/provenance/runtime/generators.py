@@ -12,7 +12,9 @@ from whence.langs.python.provenance.runtime.iteration import (
     loop_end,
     step_iterator,
 )
-from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
+from whence.langs.python.provenance.runtime.kept_values import passed_on_tag
+from whence.langs.python.provenance.runtime.out_of_sight_calls import out_of_sight_result
+from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
 from whence.langs.python.provenance.runtime.shadow_memory import Candidates, deep_tags
 from whence.langs.python.provenance.runtime.type_inspection import (
     SEQUENCES,
@@ -25,6 +27,7 @@ from whence.langs.python.provenance.tags import (
     CONST,
     OP,
     RET,
+    SCALARS,
     Activation,
     Control,
     MaybeTag,
@@ -46,7 +49,9 @@ def yield_value(activation: Activation, site: int, control: Control, yielded: Pa
     operation = THREAD.operation = activation.operation
     if operation is not None:
         operation.callbacks.append((value, made))
+        RUN.kept_operations.append((value, made))
     elif activation.control.site == 0:  # something out of sight has it
+        RUN.kept_operations.append((value, made))
         RUN.stray_results = Tag((OP, 0, None, made, RUN.stray_results))
     return value
 
@@ -123,7 +128,9 @@ def _run_tag(site: int, control: Control, source: Pair, value: object) -> MaybeT
     if value is None and RUN.stray_results is None:
         return Tag((CONST, site, control))
     made = Tag((OP, site, control, *deep_tags((source,)), RUN.stray_results))
-    return Candidates(site, control, (source,), made).tag(value)
+    operation = Operation(site, control, (source,))
+    tag = made if type(value) in SCALARS else out_of_sight_result(operation, value, made, False)
+    return passed_on_tag(operation, value, tag)
 
 
 def await_result(site: int, control: Control, awaited: Pair, value: object) -> Pair:

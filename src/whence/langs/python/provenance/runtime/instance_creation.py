@@ -11,8 +11,10 @@ from types import FunctionType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.function_definitions import is_rewritten
+from whence.langs.python.provenance.runtime.function_traits import is_computing_type
+from whence.langs.python.provenance.runtime.kept_values import note_kept
 from whence.langs.python.provenance.runtime.object_contents import stored_attributes
-from whence.langs.python.provenance.runtime.opaque_holders import note_held
+from whence.langs.python.provenance.runtime.opaque_holders import is_program_class, note_held
 from whence.langs.python.provenance.runtime.out_of_sight_calls import (
     PreparedCall,
     count_operands,
@@ -28,6 +30,11 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     shadow_sequence,
 )
 from whence.langs.python.provenance.runtime.type_inspection import class_attribute, stored_length
+from whence.langs.python.provenance.runtime.world_state import (
+    may_change_world,
+    note_world_write,
+    region_of,
+)
 from whence.langs.python.provenance.tags import NEW, SCALARS, STORE, Control, MaybeTag, Pair, Tag
 
 _ANY = object()
@@ -72,7 +79,12 @@ def _finish(prepared: PreparedCall, value: Any) -> Pair:
     expected = operation.expected or {}
     ran = type(init) is FunctionType and id(init.__code__) not in expected
     if type(value) is not kind or operation.expected is None or not (ran and prepared.in_sight):
+        region = region_of(kind) if not is_program_class(kind) else None
         tag = out_of_sight_tag(operation, value, prepared.called[1])
+        if region is not None and may_change_world(kind):
+            note_world_write(region, tag)
+        if type(value) not in SCALARS and not is_computing_type(kind):
+            note_kept(operation)
         if type(value) is kind and kind not in SCALARS:
             _shadow_by_signature(prepared, operation, value, init, _class_function(kind, "__new__"))
         resynchronise(operation)

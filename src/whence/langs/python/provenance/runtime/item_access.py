@@ -8,6 +8,7 @@ from typing import Any
 
 from whence.langs.python.provenance.runtime.frame_variables import set_in_frame
 from whence.langs.python.provenance.runtime.iteration import opaque_part_tag
+from whence.langs.python.provenance.runtime.kept_values import note_kept
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_held
 from whence.langs.python.provenance.runtime.out_of_sight_calls import resynchronise
@@ -16,6 +17,7 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     Candidates,
     Shadow,
     absorb,
+    is_plain_key,
     key_identity,
     part_tag,
     shadow_existing,
@@ -40,13 +42,18 @@ from whence.langs.python.provenance.runtime.type_inspection import (
     stored_length,
 )
 from whence.langs.python.provenance.runtime.unpacking import list_with_tags
-from whence.langs.python.provenance.runtime.variable_tags import delete_global, store_global
+from whence.langs.python.provenance.runtime.variable_tags import (
+    delete_global,
+    load_global,
+    store_global,
+)
 from whence.langs.python.provenance.tags import (
     CONST,
     LOAD,
     NEW,
     OP,
     SCALARS,
+    SEL,
     STORE,
     Control,
     MaybeTag,
@@ -133,6 +140,10 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: object) -> Ma
     """The tag of the value of a dict's key, which the dict may just have created."""
     site, control = operation.site, operation.control
     thing, tag = owner
+    module = RUN.namespaces.get(id(thing))
+    if module is not None and type(key[0]) is str:
+        source = load_global(site, control, module, key[0], value)[1]
+        return Tag((SEL, site, control, source, tag, key[1]))
     shadow = RUN.shadows.get(id(thing))
     if shadow is None or shadow.values is None:
         if operation.callbacks:
@@ -140,8 +151,9 @@ def value_tag(operation: Operation, owner: Pair, key: Pair, value: object) -> Ma
         return part_tag(site, control, owner, ("item", key[0]), value, (key[1],))
     identity = key_identity(key[0])
     if shadow.values.get(identity, _NONE) is not value:
-        identity = _entry_with(shadow, value) if identity not in shadow.values else identity
-        if identity is None or shadow.values[identity] is not value:
+        if identity not in shadow.values and not is_plain_key(key[0]):
+            identity = _entry_with(shadow, value)
+        if identity is None or shadow.values.get(identity, _NONE) is not value:
             made = outcome_tag(operation, value, (tag, key[1], shadow.shape))
             if stored_length(thing) == len(shadow.values) + 1 and type(thing) is not dict:
                 # made for the key that was missing
@@ -204,6 +216,7 @@ def set_item(site: int, control: Control, new_value: Pair, owner: Pair, key: Pai
     )
     note_change_target(control, owner[1])
     if is_opaque(thing):
+        note_kept(operation)
         absorb(thing, site, control, (key, new_value, *operation.callbacks))
     if operation.callbacks:
         if not issubclass(type(thing), (dict, list, deque)):

@@ -10,6 +10,7 @@ from itertools import groupby
 from types import GeneratorType
 from typing import Any
 
+from whence.langs.python.provenance.runtime.function_traits import is_computing_type
 from whence.langs.python.provenance.runtime.iterator_sources import (
     SOURCES,
     DictView,
@@ -23,6 +24,7 @@ from whence.langs.python.provenance.runtime.iterator_sources import (
     sequence_item_tag,
     source_of,
 )
+from whence.langs.python.provenance.runtime.kept_values import part_of_opaque
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.opaque_holders import is_opaque, note_may_hold
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD, Operation
@@ -228,7 +230,10 @@ def opaque_part_tag(operation: Operation, value: object, owner: Pair, step: Step
     if tag is None or tag.kind != OP:
         return tag
     note_live_view(value, operation.operands)
-    return part_tag(site, control, owner, step, value, (tag,))
+    if is_computing_type(type(owner[0])):
+        return tag
+    part = part_tag(site, control, owner, step, value, (tag,))
+    return part_of_opaque(site, control, owner, value, part)
 
 
 @with_native

@@ -8,7 +8,7 @@ before it has done anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, MethodWrapperType, ModuleType
 from typing import Any
 
 from whence.langs.python.objects.raw_class import class_order, own_names
@@ -48,6 +48,8 @@ def model_for(function: object) -> Model | None:
     entry = FUNCTIONS.get(id(function))
     if entry is not None:
         return entry[1]
+    if type(function) is MethodWrapperType:  # `super().__setattr__`
+        return METHODS.get((id(function.__objclass__), function.__name__))
     if type(function) is not BuiltinFunctionType:
         return None
     receiver = function.__self__

@@ -19,6 +19,7 @@ from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
 )
+from whence.langs.python.provenance.runtime.world_state import region_of_types
 from whence.langs.python.provenance.tags import SCALARS
 
 _CONTAINERS = (*SEQUENCE_TYPES, dict, *SET_TYPES)
@@ -39,8 +40,20 @@ def is_opaque(thing: object) -> bool:
         return False
     entry = RUN.opaque_types.get(id(kind))
     if entry is None:
-        entry = RUN.opaque_types[id(kind)] = (kind, _is_opaque_type(kind), is_program_class(kind))
+        is_opaque_type = _is_opaque_type(kind)
+        region = _region(kind) if is_opaque_type else None
+        entry = (kind, is_opaque_type, is_program_class(kind), region)
+        RUN.opaque_types[id(kind)] = entry
     return entry[1]
+
+
+def _region(kind: type) -> str | None:
+    return region_of_types(base for base in class_order(kind)[:-1] if not is_program_class(base))
+
+
+def region_of_object(thing: object) -> str | None:
+    """The region of the world that methods of an opaque object may read and write."""
+    return RUN.opaque_types[id(type(thing))][3] if is_opaque(thing) else None
 
 
 def _is_opaque_type(kind: type) -> bool:

@@ -17,7 +17,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from whence.langs.python.provenance.runtime.frame_variables import changed_in_frame
+from whence.langs.python.provenance.runtime.function_traits import traits_of
 from whence.langs.python.provenance.runtime.iterator_sources import IteratorSource, note_live_view
+from whence.langs.python.provenance.runtime.kept_values import note_kept, passed_on_tag
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.opaque_holders import (
     is_opaque,
@@ -35,18 +37,28 @@ from whence.langs.python.provenance.runtime.shadow_memory import (
     shadow_from_candidates,
     shadow_of,
     synchronise,
+    tags_by_identity,
 )
 from whence.langs.python.provenance.runtime.tagged_operations import note_change_target
 from whence.langs.python.provenance.runtime.text_pieces import printed_text
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet, has_special_method
-from whence.langs.python.provenance.tags import NEW, OP, SCALARS, Control, MaybeTag, Pair, Tag
+from whence.langs.python.provenance.runtime.world_state import note_world_write, world_tag
+from whence.langs.python.provenance.tags import (
+    AMBIG,
+    NEW,
+    OP,
+    SCALARS,
+    STORE,
+    Control,
+    MaybeTag,
+    Pair,
+    Tag,
+)
 
 Finish = Callable[["PreparedCall", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
 _METHODS = IdentitySet(BuiltinFunctionType, MethodType)
-_WORLD_MODULES = frozenset({"posix", "nt", "_locale", "_signal", "decimal"})
-"""Modules in C whose functions change the outside world or global settings, which others read."""
 _STATELESS_MODULES = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
@@ -55,6 +67,7 @@ _STATELESS_MODULES = frozenset({
 _ANNOTATION_MODULES = frozenset({"dataclasses", "typing"})
 """Those that may evaluate annotations: the annotated object keeps the result."""
 _COUNT = "how many arguments"
+_WORLD_STATE = "the state of the world"
 
 _SELECTING = {id(function): function for function in (
     heapq.heappop, heapq.heappush, heapq.heapify, heapq.heappushpop, heapq.heapreplace,
@@ -135,11 +148,22 @@ def finish_out_of_sight(prepared: PreparedCall, value: object) -> Pair:
     """The result with its tag; the operands are read again."""
     operation = prepared.operation
     assert operation is not None
-    selects = id(prepared.called[0]) in _SELECTING
-    tag = out_of_sight_tag(operation, value, prepared.called[1], selects)
-    resynchronise(operation, selects)
     function = prepared.called[0]
-    if type(function) in _METHODS and function.__name__ in _CHANGING:
+    selects = id(function) in _SELECTING
+    traits = traits_of(function)
+    if traits.region is not None:
+        operation.operands += ((_WORLD_STATE, world_tag(traits.region)),)
+    tag = out_of_sight_tag(operation, value, prepared.called[1], selects)
+    if traits.changes_world and traits.region is not None:
+        note_world_write(traits.region, tag)
+    if not selects and not traits.computes:
+        tag = passed_on_tag(operation, value, tag)
+        note_kept(operation)
+    resynchronise(operation, selects)
+    is_change = type(function) in _METHODS and function.__name__ in _CHANGING
+    if is_change or not traits.computes:
+        _note_replaced(operation)
+    if is_change:
         _reshape(operation)
     if _may_remember(function, operation):
         RUN.has_absorbed = True
@@ -158,7 +182,11 @@ def _may_remember(function: Any, operation: Operation) -> bool:
     if type(function) is MethodType:
         # A class remembers its virtual subclasses: `Shape.register(Square)`.
         return getattr(function.__func__, "__module__", "") == "abc"
-    return type(function) is BuiltinFunctionType and function.__module__ in _WORLD_MODULES
+    return (
+        type(function) is BuiltinFunctionType
+        and function.__module__ != "time"
+        and traits_of(function).changes_world
+    )
 
 
 @with_native
@@ -245,6 +273,32 @@ def _reshape(operation: Operation) -> None:
     shadow = shadow_of(owner[0]) or shadow_existing(site, control, owner)
     needs = deep_tags((*operation.operands[1:], *operation.callbacks))
     shadow.shape = Tag((OP, site, control, shadow.shape, owner[1], *needs))
+
+
+def _note_replaced(operation: Operation) -> None:
+    """Note that a place of an operand may have received a value which is identical to the one that
+    it had: comparing by identity does not show that.
+    """
+    if len(operation.operands) + len(operation.callbacks) < 2:
+        return
+    for owner, _ in operation.operands:
+        shadow = shadow_of(owner) if issubclass(type(owner), _CONTAINERS) else None
+        if shadow is None:
+            continue
+        others = [pair for pair in operation.operands if pair[0] is not owner]
+        hits = tags_by_identity((*others, *operation.callbacks))
+        if not hits:
+            continue
+        is_list = type(shadow.items) is list
+        places = enumerate(shadow.values) if is_list else (shadow.values or {}).items()
+        for place, value in list(places):
+            tags = [tag for tag in hits.get(id(value), ()) if tag is not None]
+            before = shadow.items[place]
+            if tags and before is not None and before.kind != AMBIG:
+                time = before.time if before.kind == STORE else RUN.time
+                choices = (before, *tags)
+                source = Tag((AMBIG, operation.site, operation.control, choices))
+                shadow.items[place] = Tag((STORE, operation.site, operation.control, source, time))
 
 
 def _reread_parts(

@@ -115,11 +115,12 @@ class ShadowRun:
 
     __slots__ = (
         "_named", "activations", "behind", "callback_history", "cells", "dropping", "expressions",
-        "frames", "has_absorbed", "held_addresses", "holder_addresses", "is_scanned",
-        "iteration_ends", "kept_alive", "lost", "made", "makers", "modules", "namespaces", "number",
-        "on_enter", "on_leave", "on_out", "on_outside", "opaque_types", "passed_out_of_sight",
-        "promised", "root", "runs", "shadows", "slots", "sources", "starting", "stdout",
-        "stray_results", "suspended", "threads", "time",
+        "frames", "has_absorbed", "has_dict_access", "held_addresses", "holder_addresses",
+        "is_scanned", "iteration_ends", "kept_alive", "kept_index", "kept_operations", "lost",
+        "made", "makers", "modules", "namespaces", "number", "on_enter", "on_leave", "on_out",
+        "on_outside", "opaque_types", "passed_out_of_sight", "promised", "remade", "root", "runs",
+        "shadows", "slots", "sources", "starting", "stdout", "stray_results", "suspended",
+        "threads", "time", "world", "world_reads",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -186,8 +187,21 @@ class ShadowRun:
         """The lists of tests that dropped elements of comprehensions; `reset` clears them."""
         self.has_absorbed = False
         """Whether an opaque object absorbed something."""
-        self.opaque_types: dict[int, tuple[type, bool, bool]] = {}
-        """Types, with whether their instances are opaque, and whether the program defines them."""
+        self.has_dict_access = False
+        """Whether the program accessed the dictionary of an instance: it may set attributes."""
+        self.opaque_types: dict[int, tuple[type, bool, bool, str | None]] = {}
+        """Types, with whether their instances are opaque, whether the program defines them, and the
+        region of the world that their methods may read and write."""
+        self.world: list[tuple[str, Tag]] = []
+        """What may have changed the world, in order: the region, and the tag of the operation."""
+        self.world_reads: dict[str, Tag] = {}
+        """By region, the tag of having read it since the last write."""
+        self.kept_operations: list[Any] = []
+        """Operations whose operands code out of sight may have kept, and pairs that it received."""
+        self.kept_index: Any = None
+        """The same by value (`kept_values`)."""
+        self.remade: list[tuple[int, MaybeTag]] = []
+        """When the code or class of an object was replaced, and the tag of the new one."""
         self.slots: dict[int, tuple[tuple[type, ...], Any]] = {}
         """The bases of a type, by its address, with their slots."""
         self.behind: dict[int, tuple[object, dict[int, object]]] = {}

@@ -28,9 +28,15 @@ from whence.langs.python.provenance.runtime.opaque_holders import (
     is_opaque,
     note_held,
     note_may_hold,
+    region_of_object,
 )
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import stored_length
+from whence.langs.python.provenance.runtime.world_state import (
+    is_immutable_type,
+    note_world_write,
+    world_tag,
+)
 from whence.langs.python.provenance.tags import (
     AMBIG,
     LOAD,
@@ -135,6 +141,7 @@ def absorb(thing: object, site: int, control: Control, operands: Iterable[Pair])
         note_held(thing, operand)
         if is_opaque(operand):
             note_may_hold(thing, operand)
+    note_world_change(thing, absorbed)
     reached = {id(thing): thing}
     pending = [thing]
     while pending:
@@ -145,6 +152,13 @@ def absorb(thing: object, site: int, control: Control, operands: Iterable[Pair])
             if id(other) not in reached:
                 reached[id(other)] = other
                 pending.append(other)
+
+
+def note_world_change(thing: object, tag: MaybeTag) -> None:
+    """Note that an operation on an opaque object may have changed the world."""
+    region = region_of_object(thing)
+    if region is not None and not is_immutable_type(type(thing)):
+        note_world_write(region, tag)
 
 
 @with_native
@@ -291,6 +305,13 @@ def tags_by_identity(operands: tuple[Pair, ...]) -> dict[int, list[MaybeTag]]:
 
 
 @with_native
+def identical_tags(operands: tuple[Pair, ...], value: object) -> list[MaybeTag]:
+    """The tags of one value among operands and what they hold, two levels deep."""
+    tags = tags_by_identity(operands).get(id(value), ())
+    return list({id(tag): tag for tag in tags}.values())
+
+
+@with_native
 def deep_tags(operands: Iterable[Pair]) -> tuple[MaybeTag, ...]:
     """The tags of operands and of all they hold."""
     tags: list[MaybeTag] = []
@@ -317,6 +338,8 @@ def _collect(value: object, tags: list[MaybeTag], visited: set[int], depth: int)
     if id(value) in visited:
         return
     visited.add(id(value))
+    if RUN.world and not issubclass(type(value), SHARED_TYPES):
+        tags.append(world_tag(region_of_object(value)))
     source = RUN.sources.get(id(value))
     if source is not None and source[0] is value:
         for source_value, tag in source[1].behind:  # what an iterator or a view goes over

@@ -39,6 +39,7 @@ from whence.langs.python.provenance.runtime import (
     template_strings,
     unpacking,
     variable_tags,
+    world_state,
 )
 from whence.langs.python.provenance.runtime.run_state import RUN, THREAD
 from whence.langs.python.provenance.tags import Activation
@@ -72,7 +73,7 @@ _PARTS = {
     control_flow: (
         "current_time back_in_call enter_handler exception_tag after_try raise_value "
         "ContextManager AsyncContextManager match_subject capture_tag end_match begin_class "
-        "end_class program_names"
+        "end_class frame_names attempt"
     ),
 }
 
@@ -179,7 +180,8 @@ _NATIVE_NEEDS = {
     attribute_access: "read_attribute attribute_written store_attribute",
     item_access: "read_item item_tag",
     out_of_sight_calls: "PreparedCall finish_out_of_sight out_of_sight_result",
-    shadow_memory: "Shadow synchronise",
+    shadow_memory: "Shadow synchronise note_world_change",
+    world_state: "world_tag",
     run_state: "RUN THREAD Operation PendingCall ShadowRun",
     tags: "FUNCTIONS SITES Activation FunctionInfo GeneratorRun Site",
 }

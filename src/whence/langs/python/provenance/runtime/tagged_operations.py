@@ -34,6 +34,7 @@ from whence.langs.python.provenance.runtime.type_inspection import (
     IdentitySet,
     has_special_method,
 )
+from whence.langs.python.provenance.runtime.world_state import ALL_REGIONS, world_tag
 from whence.langs.python.provenance.tags import (
     AMBIG,
     CONST,
@@ -105,7 +106,7 @@ def note_failure(operation: Operation, error: BaseException) -> None:
         operands = (*operation.operands, *operation.callbacks)
         # The first need is reported first: a wrong type is mostly one that no other operand has.
         first = _unusual_types_first(operands) if type(error) is TypeError else ()
-        needs = (*first, *deep_tags(operands))
+        needs = (*first, *deep_tags(operands), world_tag(ALL_REGIONS))
         new_shadow(error).shape = Tag((EXC, operation.site, operation.control, None, *needs))
 
 
@@ -345,7 +346,8 @@ def unary(name: str, site: int, control: Control, operand: Pair) -> Pair:
     value, operation = run_out_of_sight(site, control, (operand,), UNARY[name], operand[0])
     if type(operand[0]) in SCALARS:
         return value, Tag((OP, site, control, operand[1]))
-    return value, outcome_tag(operation, value, (operand[1], shape_tag(operand[0])))
+    needs = deep_tags((operand,)) if name != "Not" else (operand[1], shape_tag(operand[0]))
+    return value, outcome_tag(operation, value, needs)
 
 
 def _compare(name: str, site: int, control: Control, left: Pair, right: Pair) -> Pair:

@@ -19,14 +19,14 @@ _SIZED = (list, dict, tuple, set, frozenset, deque)
 class IdentitySet:
     """A set of types or functions that compares by identity."""
 
-    __slots__ = ("_addresses", "_kinds")
+    __slots__ = ("_kinds", "addresses")
 
     def __init__(self, *kinds: object):
         self._kinds = kinds
-        self._addresses = frozenset(map(id, kinds))
+        self.addresses = frozenset(map(id, kinds))
 
     def __contains__(self, kind: object) -> bool:
-        return id(kind) in self._addresses
+        return id(kind) in self.addresses
 
     def __or__(self, others: IdentitySet) -> IdentitySet:
         return IdentitySet(*self._kinds, *others._kinds)
