@@ -26,6 +26,7 @@ from whence.langs.python.record.recording import Recording, WrittenRecording
 from whence.langs.python.record.repeatable import aside, directly
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import STOPPED
+from whence.printable_text import printable
 
 if TYPE_CHECKING:
     from whence.langs.python.debuggee.checkpoint_forks import CheckpointForks
@@ -218,16 +219,14 @@ def _zoom_watch(zoom: Zoom, recording: Recording, journal: Journal | None) -> St
 
 def _say_what_was_written(written: WrittenRecording, when: ClosingMessage) -> None:
     """After the program's last output."""
-    stream = sys.stderr
+    stream, output = sys.stderr, printable(written.output)
     try:
         if written.problem is not None:
-            stream.write(f"whence: {written.output} is not whole: {written.problem}\n")
+            stream.write(f"whence: {output} is not whole: {printable(written.problem)}\n")
         elif when is ClosingMessage.ALWAYS or (
             when is ClosingMessage.AT_TERMINAL and stream.isatty()
         ):
-            stream.write(
-                f"whence: {written.output}: {written.calls:,} calls, {written.size:,} bytes\n"
-            )
+            stream.write(f"whence: {output}: {written.calls:,} calls, {written.size:,} bytes\n")
         stream.flush()
     except (AttributeError, OSError, ValueError):
         pass  # the program closed or replaced it
