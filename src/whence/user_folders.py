@@ -1,18 +1,23 @@
-"""Where whence keeps files of this user that belong to no project: state and caches.
+"""Files for this user only, and where whence keeps those that belong to no project.
 
-Both follow the XDG base directory specification. What is kept may hold values of programs, so
-folders and files are for this user only, whatever the umask.
+Recordings, sessions and reports hold values of programs. Every file and folder for them is created
+by a function of this module, so that only this user can read it, whatever the umask. State and
+caches follow the XDG base directory specification.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from whence.errors import WhenceError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+KEY_BYTES = 32
 
 
 def state_folder() -> Path:
@@ -25,14 +30,78 @@ def cache_folder() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "whence"
 
 
-def make_private_folder(path: Path) -> None:
-    """Create a folder for this user only, and the missing folders above it."""
-    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+def make_private_folder(path: str | Path) -> None:
+    """Create a folder for this user only, and so the missing folders above it.
+
+    A folder that exists is left as it is.
+    """
+    folder = os.path.abspath(path)
+    if os.path.isdir(folder):
+        return
+    make_private_folder(os.path.dirname(folder))
+    with contextlib.suppress(FileExistsError):  # another process made it
+        os.mkdir(folder, PRIVATE_FOLDER)
 
 
 def open_private_file(path: str | Path, flags: int) -> int:
-    """Open a file, which is created for this user only."""
-    return os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
+    """Open a file that is created for this user only.
+
+    With `O_TRUNC` this holds for a file of the user that exists as well.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
+    if flags & os.O_TRUNC:
+        make_private(descriptor)
+    return descriptor
+
+
+def make_private(descriptor: int) -> None:
+    """Let only this user read and write an open file, if it is a regular file of this user."""
+    status = os.fstat(descriptor)
+    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    if is_own and stat.S_IMODE(status.st_mode) != PRIVATE_FILE:
+        os.fchmod(descriptor, PRIVATE_FILE)
+
+
+def write_private_file(path: str | Path, content: str | bytes) -> None:
+    """Write a file for this user only."""
+    with new_private_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def new_private_file(path: str | Path) -> BinaryIO:
+    """An empty file for this user only, open for writing."""
+    return os.fdopen(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+
+
+def user_key(folder: Path, name: str, *, create: bool) -> bytes:
+    """A secret key of this user, of `KEY_BYTES` bytes, in a folder."""
+    path = folder / name
+    try:
+        with path.open("rb") as file:
+            status, key = os.fstat(file.fileno()), file.read(KEY_BYTES + 1)
+    except FileNotFoundError:
+        if not create:
+            raise
+        _make_key(path)
+        return user_key(folder, name, create=False)
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE_FILE:
+        raise WhenceError(f"{path} is not yours alone")
+    if len(key) != KEY_BYTES:
+        raise WhenceError(f"{path} is damaged; remove it, and a new one is made")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Create a key; one that another process creates meanwhile stays."""
+    make_private_folder(path.parent)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(open_private_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        file.write(os.urandom(KEY_BYTES))
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        fresh.unlink()
 
 
 def _base(variable: str, default: str) -> Path:

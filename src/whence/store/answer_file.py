@@ -26,6 +26,7 @@ from whence.errors import WhenceError
 from whence.model.equation import StableEquation
 from whence.model.verdict import Verdict
 from whence.oracle.remembered import StoredAnswer
+from whence.user_folders import open_private_file
 
 NAME = "answers.jsonl"
 WITHDRAWN = "withdrawn"
@@ -111,7 +112,8 @@ class AnswerFile:
         if not text:
             return
         try:
-            with self.path.open("a+b") as file:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            with os.fdopen(open_private_file(self.path, flags), "a+b") as file:
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                 if not _ends_a_line(file.fileno()):

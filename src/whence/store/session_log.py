@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
@@ -25,7 +26,7 @@ except ImportError:  # not on Windows
 from whence.errors import WhenceError
 from whence.ports import Tree
 from whence.tree.fingerprint import fingerprint
-from whence.user_folders import state_folder
+from whence.user_folders import make_private_folder, open_private_file, state_folder
 
 VERSION = 1
 _FIRST_BYTES = b'{"whence": "session"'
@@ -68,8 +69,9 @@ class SessionLog(Generic[Entry]):
             "fingerprint": fingerprint(tree),
         }
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = path.open("a+b")
+            make_private_folder(path.parent)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._file: BinaryIO = os.fdopen(open_private_file(path, flags), "a+b")
         except OSError as problem:
             raise self._not_writable(problem) from problem
         try:

@@ -22,13 +22,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.user_folders import PRIVATE_FILE, make_private_folder, open_private_file, state_folder
+from whence.user_folders import open_private_file, state_folder, user_key
 
 SIGNATURE = "signature"
 PARTS = ("", "environment.json", "stdin", "journal", "tail")
 """The files of a recording that a re-run depends on; the empty one is the trace itself."""
 _KEY_FILE = "recording-key"
-_KEY_BYTES = 32
 _PERSON = b"whence-recording"
 _PIECE = 2**20
 _MOST_SIGNED = 2**16
@@ -58,8 +57,10 @@ def sign(recording: str | Path, folder: str) -> None:
     `folder` is where the key is. Does nothing if there is no place for the key or the signature:
     the recording is then foreign.
     """
+    if not folder:
+        return
     with contextlib.suppress(OSError, WhenceError):
-        key = _key(Path(folder), create=True)
+        key = user_key(Path(folder), _KEY_FILE, create=True)
         lines = [
             json.dumps({"part": part, "mac": _mac(path, part, key)}) + "\n"
             for part, path in _files(recording)
@@ -98,7 +99,7 @@ def allow(recording: str | Path) -> None:
 
 def _check(recording: str | Path) -> str:
     try:
-        key = _key(state_folder(), create=False)
+        key = user_key(state_folder(), _KEY_FILE, create=False)
         signed = _signed_parts(recording)
     except FileNotFoundError:
         return "it was not recorded by you on this machine"
@@ -149,37 +150,6 @@ def _signed_parts(recording: str | Path) -> dict[str, str]:
     if not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the signature is damaged")
     return {str(entry.get("part")): str(entry.get("mac")) for entry in entries}
-
-
-def _key(folder: Path, *, create: bool) -> bytes:
-    """This user's secret key."""
-    path = folder / _KEY_FILE
-    try:
-        with path.open("rb") as file:
-            status, key = os.fstat(file.fileno()), file.read(_KEY_BYTES + 1)
-    except FileNotFoundError:
-        if not create:
-            raise
-        _make_key(path)
-        return _key(folder, create=False)
-    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE_FILE:
-        raise WhenceError(f"{path} is not yours alone")
-    if len(key) != _KEY_BYTES:
-        raise WhenceError(f"{path} is damaged; remove it, and a new one is made")
-    return key
-
-
-def _make_key(path: Path) -> None:
-    """Create the key; one that another process creates meanwhile stays."""
-    make_private_folder(path.parent)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(open_private_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-        file.write(os.urandom(_KEY_BYTES))
-    try:
-        with contextlib.suppress(FileExistsError):
-            os.link(fresh, path)
-    finally:
-        fresh.unlink()
 
 
 def _state(path: Path) -> tuple[object, ...]:

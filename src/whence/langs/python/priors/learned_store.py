@@ -9,6 +9,7 @@ The file is bounded: the tests learned first are forgotten first.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.user_folders import open_private_file
 
 FILE = "learned.sqlite"
 _VERSION = 2
@@ -61,6 +63,7 @@ class LearnedStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._explaining_errors():
+            os.close(open_private_file(path, os.O_RDWR | os.O_CREAT))
             self._database = sqlite3.connect(path, timeout=30)
             try:
                 self._prepare()
