@@ -33,6 +33,8 @@ from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
+from whence.secret_values import Secrets, secrets_for
+from whence.user_folders import make_private, open_private_file
 
 MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
@@ -87,6 +89,8 @@ def usual_settings(
     rules: UserCodeRules = UserCodeRules(),
     backend: str | None = None,
     whole_values: bool = False,
+    keep_secrets: bool = False,
+    secret_names: tuple[str, ...] = (),
 ) -> Settings:
     """The settings of `whence record`, with its defaults."""
     if rules.kept and max_calls is None:
@@ -96,6 +100,8 @@ def usual_settings(
         max_calls=max_calls,
         max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         depth=depth,
+        keep_secrets=keep_secrets,
+        secret_names=secret_names,
     )
     if whole_values:
         options = replace(
@@ -238,6 +244,12 @@ class Recording:
         return self._descriptor
 
     @property
+    def secrets(self) -> Secrets:
+        """What is a secret in this recording."""
+        options = self._settings.options
+        return secrets_for(options.keep_secrets, options.secret_names)
+
+    @property
     def run(self) -> str:
         """An identifier of this recording that no other one has."""
         return self._run
@@ -280,8 +292,7 @@ class Recording:
 
     def moved(self, output: str, length: int) -> None:
         """In a fork: go on in a copy of the file's first `length` bytes."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        low = os.open(output, flags, 0o600)
+        low = open_private_file(output, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         for place in range(0, length, _PIECE):
             _write(low, os.pread(self._descriptor, min(_PIECE, length - place), place))
         os.dup2(low, self._descriptor, inheritable=False)
@@ -366,6 +377,9 @@ def _quote(settings: Settings) -> dict[str, Any]:
         "max_calls": options.max_calls,
         "max_bytes": options.max_bytes,
         "depth": options.depth,
+        "keep_secrets": options.keep_secrets,
+        "secret_names": list(options.secret_names),
+        "salt": secrets_for(options.keep_secrets).identifier,
         "user_code": list(rules.added),
         "only": list(rules.only),
         "left_out": list(rules.left_out),
@@ -391,7 +405,7 @@ def _working_folder() -> str:
 def _opened(output: str) -> int:
     """A descriptor of the emptied output file; `WhenceError` if it must not be overwritten."""
     try:
-        low = os.open(output, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        low = open_private_file(output, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise WhenceError(
@@ -404,6 +418,7 @@ def _opened(output: str) -> int:
                 raise WhenceError(
                     f"{output}: is no trace, so it is not overwritten; name another place with -o"
                 )
+            make_private(low)
             os.ftruncate(low, 0)
         return to_high_number(low)
     finally:
