@@ -6,7 +6,7 @@ ENV := .venvs/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 # Away from stdin, which belongs to the program that is run in the environment.
 environment = @$(PYTHON) tools/environments.py $(1) </dev/null
 
-.PHONY: help demo test quick lint format coverage docs soak sanitize bench package wheels lock clean
+.PHONY: help demo test pythons quick lint format coverage docs soak sanitize bench package wheels lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -18,6 +18,9 @@ demo: ## find the bug in a small Python program (answers may be piped in)
 
 test: ## lint, then the tests on every CPython >= 3.11 at hand
 	@$(PYTHON) tools/run_tests.py
+
+pythons: ## download CPython 3.14 and 3.15 of Debian, for `make test` (root, Linux; 740 MB)
+	@$(PYTHON) tools/debian_pythons.py
 
 quick: ## lint, then the tests on $(PYTHON) only
 	@$(PYTHON) tools/run_tests.py --quick

@@ -1,6 +1,9 @@
 """Lint once, test on this Python, then what depends on the interpreter on every other one at hand.
 
-This is what `make test` and CI run. Every CPython >= 3.11 counts.
+This is what `make test` and CI run. Every CPython >= 3.11 counts. Versions that the machine does
+not have come from Debian (debian_pythons.py) if `make pythons` has downloaded them; on these only
+what depends most on the version is run. `--python 3.15` runs all that depends on the interpreter on
+that version alone, and downloads it if need be.
 
 Needs nothing but the interpreter that runs it: environments.py makes and updates an environment for
 each interpreter, and SWI-Prolog is installed where it is missing and can be. All steps run even
@@ -21,6 +24,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import debian_pythons
 import environments
 
 if TYPE_CHECKING:
@@ -39,6 +43,16 @@ OF_THE_INTERPRETER = (
 )
 """What sees how an interpreter works inside, and takes no longer than that is worth. All else is
 plain Python, and is run on one."""
+MOST_DEPENDENT = (
+    *(
+        f"tests/unit/langs/python/record/test_{name}.py"
+        for name in ("backend", "backend_choice", "guest", "newer_types")
+    ),
+    "tests/unit/langs/python/provenance/test_new_syntax.py",
+    "tests/unit/langs/python/zoom/test_corpus.py",
+    "tests/unit/cli/test_run.py",
+)
+"""What a new version of CPython breaks first: a minute's worth of tests."""
 FROM_3_12_ON = ("tests/corpus/test_corpus.py",)
 """What older interpreters have to skip, so that the newest one runs it."""
 
@@ -50,14 +64,20 @@ class Run:
     lines: list[str] = field(default_factory=list)
     failed: bool = False
 
-    def step(self, name: str, command: Sequence[str]) -> None:
+    def step(
+        self, name: str, command: Sequence[str], environ: dict[str, str] | None = None
+    ) -> bool:
         print(f"\n=== {name}", flush=True)
         start = time.monotonic()
         status = subprocess.run(
-            command, cwd=environments.ROOT, env=environments.clean_environ(), check=False
+            command,
+            cwd=environments.ROOT,
+            env=environments.clean_environ() if environ is None else environ,
+            check=False,
         ).returncode
         seconds = f"{time.monotonic() - start:.1f} s"
         self.note("passed" if status == 0 else "FAILED", f"{name} ({seconds})")
+        return status == 0
 
     def note(self, state: str, text: str) -> None:
         self.failed |= state == "FAILED"
@@ -101,6 +121,48 @@ def test_other(
         test(run, interpreter, tests)
 
 
+def test_from_debian(run: Run, version: str, tests: Sequence[str]) -> None:
+    """The same with an interpreter of Debian, which is at hand."""
+    environ = debian_pythons.environ()
+    prepare = [f"python{version}", "tools/environments.py", *TESTING]
+    pytest = [f".venvs/{version}/bin/python", "-m", "pytest", "-n", "auto", *tests]
+    if run.step(f"install on Debian's {version}", debian_pythons.command(prepare), environ):
+        run.step(f"pytest on Debian's {version}", debian_pythons.command(pytest), environ)
+
+
+def test_other_versions_from_debian(run: Run, at_hand: Sequence[Interpreter]) -> None:
+    minors = {interpreter.minor for interpreter in at_hand}
+    missing = [version for version in debian_pythons.VERSIONS if version not in minors]
+    try:
+        if missing:
+            debian_pythons.require()
+    except debian_pythons.Missing as problem:
+        run.note("skipped", f"pytest on {' and '.join(missing)}: {problem}")
+    else:
+        for version in missing:
+            test_from_debian(run, version, MOST_DEPENDENT)
+
+
+def test_one_version(version: str) -> int:
+    """All that depends on the interpreter, on one version, wherever it is to be had."""
+    run = Run()
+    for interpreter in environments.at_hand(environments.running()):
+        if interpreter.minor == version:
+            with ThreadPoolExecutor(1) as pool:
+                prepared = pool.submit(environments.prepare, interpreter, TESTING)
+                test_other(run, interpreter, prepared, OF_THE_INTERPRETER)
+            return run.summary()
+    try:
+        if version not in debian_pythons.VERSIONS:
+            raise debian_pythons.Missing(f"there is no Python {version} here")
+        debian_pythons.provide()
+    except debian_pythons.Missing as problem:
+        run.note("FAILED", f"pytest on {version}: {problem}")
+    else:
+        test_from_debian(run, version, OF_THE_INTERPRETER)
+    return run.summary()
+
+
 def provide_prolog(run: Run) -> None:
     """SWI-Prolog is no Python package; where it cannot be had, its tests skip and say why."""
     if shutil.which("swipl") is not None:
@@ -118,7 +180,12 @@ def main() -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--quick", action="store_true", help="only on the interpreter running this")
     which.add_argument("--lint", action="store_true", help="lint only, no tests")
+    which.add_argument(
+        "--python", metavar="3.N", help="only what depends on the interpreter, on this version"
+    )
     options = parser.parse_args()
+    if options.python:
+        return test_one_version(options.python)
 
     interpreter = environments.running()
     extras = (*TESTING, *LINTING)  # to lint too: mypy reads what the tests import
@@ -141,6 +208,8 @@ def main() -> int:
         for other, ready in zip(others, prepared, strict=True):
             newest = FROM_3_12_ON if other is others[-1] else ()
             test_other(run, other, ready, (*OF_THE_INTERPRETER, *newest))
+        if not (options.lint or options.quick):
+            test_other_versions_from_debian(run, [interpreter, *others])
         return run.summary()
 
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import os
 import re
+from _blake2 import blake2s
 from collections.abc import Iterable, Mapping
-from functools import cache
-from hashlib import blake2s
 from typing import Final
 
 from whence.errors import WhenceError
-from whence.user_folders import state_folder, user_key
+from whence.user_folders import KEY_BYTES, state_path, user_key
 
 SECRET_TEXT, SECRET_BYTES, SECRET_NUMBER = 0, 1, 2
 SECRET_DIGEST: Final = 8
@@ -67,13 +66,18 @@ _NEAR = 34
 """Within so many characters a URL has its first colon."""
 
 
-@cache
+_salts: list[bytes] = []
+"""The salt, once it was read."""
+
+
 def user_salt() -> bytes:
     """The salt of this user; a new one for this process if none can be kept."""
-    try:
-        return user_key(state_folder(), _SALT_FILE, create=True)
-    except (OSError, WhenceError):
-        return os.urandom(32)
+    if not _salts:
+        try:
+            _salts.append(user_key(state_path(), _SALT_FILE, create=True))
+        except (OSError, WhenceError):
+            _salts.append(os.urandom(KEY_BYTES))
+    return _salts[0]
 
 
 def secrets_for(keep: bool = False, names: Iterable[str] = ()) -> Secrets:

@@ -24,11 +24,11 @@ def settle_trust(trust: RecordingTrust, path: Path, screen: Screen, *, allowed: 
         return
     if allowed or (screen.interactive and _ask(trust, path, why, screen)):
         trust.allow()
-        return
-    screen.note(
-        f"{path}: {why}. Its program is not executed, so {_NEEDS} are left out; "
-        f"{OPTION} allows them."
-    )
+    elif not screen.interactive:
+        screen.note(
+            f"{path}: {why}. Its program is not executed, so {_NEEDS} are left out; "
+            f"{OPTION} allows them."
+        )
 
 
 def require_trust(trust: RecordingTrust, path: Path, *, allowed: bool) -> None:

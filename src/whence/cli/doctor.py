@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 
 import whence
+from whence.errors import WhenceError
 from whence.langs.python.record.backend_choice import NATIVE, Candidate, candidates
 from whence.langs.python.record.journal.journal_choice import obstacle as no_journal
 from whence.langs.python.replay.checkpoint_pool import obstacle as no_checkpoints
@@ -66,8 +67,12 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     for name, without in _OPTIONAL.items():
         yield f"  {name:<15} {_found(name) or f'no: {without}'}"
     yield ""
-    folder = tree_index.folder()
-    yield f"Indexes of large trees are kept in {folder}{_trouble(str(folder))}"
+    try:
+        folder = str(tree_index.folder())
+    except WhenceError as problem:
+        yield f"Indexes of large trees are not kept: {problem}"
+    else:
+        yield f"Indexes of large trees are kept in {folder}{_trouble(folder)}"
 
 
 def _running_again(can_record: bool) -> Iterator[str]:

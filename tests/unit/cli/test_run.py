@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -489,6 +490,57 @@ def test_a_program_that_leaves_its_input_unread_does_no_harm(folder: Path) -> No
     apart(folder, "run", "--wrong", "output:1", program(folder, SHOP), given=given, status=1)
 
 
+FREE_THREADED = """
+import sysconfig
+real = sysconfig.get_config_var
+sysconfig.get_config_var = lambda name: 1 if name == "Py_GIL_DISABLED" else real(name)
+"""
+
+
+def test_on_a_free_threaded_python_one_sentence_says_that_nothing_is_recorded(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(FREE_THREADED)
+    (tmp_path / "program.py").write_text("print(1)\n")
+    environ = environment()
+    environ["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environ["PYTHONPATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "run", "program.py"], cwd=tmp_path, env=environ,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "whence: nothing can record here: this is a free-threaded build of Python, where calls of "
+        "different threads would get mixed up; record with a standard build\n"
+    )
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="it takes Python 3.15")
+@pytest.mark.parametrize("mode", ["normal", "all"])
+def test_imports_are_as_lazy_as_without_whence(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, sched\n"
+        "lazy import colorsys\n"
+        "def f(): return sched.scheduler.__name__\n"
+        "def kinds(): return [type(globals()[name]).__name__ for name in ('sched', 'colorsys')]\n"
+        "print(sys.get_lazy_imports(), sys.flags.lazy_imports, kinds(), f(), kinds())\n"
+    )
+    words = ["-m", "whence", "run", "--no-session", "program.py"]
+    environ = {**environment(), "PYTHON_LAZY_IMPORTS": mode}
+
+    def first_line(words: list[str]) -> str:
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=environ, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.stdout.partition("\n")[0]
+
+    plain = first_line(["program.py"])
+    assert mode in plain
+    assert first_line(words) == plain
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_the_environment_is_kept_for_nobody_else_and_out_of_git(
     whence: Whence, folder: Path
 ) -> None:

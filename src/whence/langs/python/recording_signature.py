@@ -13,13 +13,11 @@ that a recording names.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import json
 import os
 import stat
+from _blake2 import blake2b
 from collections.abc import Iterator
-from pathlib import Path
 
 from whence.errors import WhenceError
 from whence.user_folders import open_private_file, state_folder, user_key
@@ -27,6 +25,7 @@ from whence.user_folders import open_private_file, state_folder, user_key
 SIGNATURE = "signature"
 PARTS = ("", "environment.json", "stdin", "journal", "tail")
 """The files of a recording that a re-run depends on; the empty one is the trace itself."""
+AnyPath = str | os.PathLike[str]
 _KEY_FILE = "recording-key"
 _PERSON = b"whence-recording"
 _PIECE = 2**20
@@ -51,7 +50,7 @@ def key_folder() -> str:
         return ""
 
 
-def sign(recording: str | Path, folder: str) -> None:
+def sign(recording: AnyPath, folder: str) -> None:
     """Sign all files of a recording that this process made or saw being made.
 
     `folder` is where the key is. Does nothing if there is no place for the key or the signature:
@@ -60,7 +59,7 @@ def sign(recording: str | Path, folder: str) -> None:
     if not folder:
         return
     with contextlib.suppress(OSError, WhenceError):
-        key = user_key(Path(folder), _KEY_FILE, create=True)
+        key = user_key(folder, _KEY_FILE, create=True)
         lines = [
             json.dumps({"part": part, "mac": _mac(path, part, key)}) + "\n"
             for part, path in _files(recording)
@@ -71,7 +70,7 @@ def sign(recording: str | Path, folder: str) -> None:
             file.writelines(lines)
 
 
-def why_foreign(recording: str | Path) -> str:
+def why_foreign(recording: AnyPath) -> str:
     """Why a recording is not this user's own, in half a sentence; empty if it is."""
     if os.path.realpath(recording) in _allowed:
         return ""
@@ -82,7 +81,7 @@ def why_foreign(recording: str | Path) -> str:
     return _checked[state]
 
 
-def require_own(recording: str | Path) -> None:
+def require_own(recording: AnyPath) -> None:
     """Raise `ForeignRecording` unless the recording is this user's own."""
     why = why_foreign(recording)
     if why:
@@ -91,15 +90,15 @@ def require_own(recording: str | Path) -> None:
         )
 
 
-def allow(recording: str | Path) -> None:
+def allow(recording: AnyPath) -> None:
     """Count a recording as the user's own, from now on if it can be signed."""
     _allowed.add(os.path.realpath(recording))
     sign(recording, key_folder())
 
 
-def _check(recording: str | Path) -> str:
+def _check(recording: AnyPath) -> str:
     try:
-        key = user_key(state_folder(), _KEY_FILE, create=False)
+        key = user_key(str(state_folder()), _KEY_FILE, create=False)
         signed = _signed_parts(recording)
     except FileNotFoundError:
         return "it was not recorded by you on this machine"
@@ -107,31 +106,38 @@ def _check(recording: str | Path) -> str:
         return f"whether you recorded it cannot be checked ({problem})"
     for part, path in _files(recording):
         try:
-            is_own = hmac.compare_digest(signed.get(part, ""), _mac(path, part, key))
+            is_own = _same(signed.get(part, ""), _mac(path, part, key))
         except OSError as problem:
-            return f"{path.name} cannot be read ({problem.strerror})"
+            return f"{os.path.basename(path)} cannot be read ({problem.strerror})"
         if not is_own:
-            name = path.name if part else "it"
+            name = os.path.basename(path) if part else "it"
             changed = "has changed since it was recorded" if part in signed else "is not signed"
             return f"{name} {changed}"
     return ""
 
 
-def _files(recording: str | Path) -> Iterator[tuple[str, Path]]:
+def _same(one: str, other: str) -> bool:
+    """Whether two signatures are equal, in a time that does not tell where they differ."""
+    import hmac  # only debuggers come here, and a program must not find what it did not import
+
+    return hmac.compare_digest(one, other)
+
+
+def _files(recording: AnyPath) -> Iterator[tuple[str, str]]:
     """The files of a recording that exist, each with its part."""
     for part in PARTS:
         path = _beside(recording, part)
-        if path.exists() or path.is_symlink() or not part:
+        if os.path.lexists(path) or not part:
             yield part, path
 
 
-def _beside(recording: str | Path, part: str) -> Path:
-    return Path(f"{recording}.{part}" if part else recording)
+def _beside(recording: AnyPath, part: str) -> str:
+    return f"{os.fspath(recording)}.{part}" if part else os.fspath(recording)
 
 
-def _mac(path: Path, part: str, key: bytes) -> str:
+def _mac(path: str, part: str, key: bytes) -> str:
     """The keyed digest of a regular file and of its part in the recording."""
-    digest = hashlib.blake2b(part.encode() + b"\0", key=key, digest_size=32, person=_PERSON)
+    digest = blake2b(part.encode() + b"\0", key=key, digest_size=32, person=_PERSON)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -143,19 +149,19 @@ def _mac(path: Path, part: str, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def _signed_parts(recording: str | Path) -> dict[str, str]:
+def _signed_parts(recording: AnyPath) -> dict[str, str]:
     """The signature of each part, as the file beside the recording has it."""
-    with _beside(recording, SIGNATURE).open("rb") as file:
+    with open(_beside(recording, SIGNATURE), "rb") as file:
         entries = [json.loads(line) for line in file.read(_MOST_SIGNED).splitlines()]
     if not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the signature is damaged")
     return {str(entry.get("part")): str(entry.get("mac")) for entry in entries}
 
 
-def _state(path: Path) -> tuple[object, ...]:
+def _state(path: str) -> tuple[object, ...]:
     """What changes when a file does."""
     try:
-        status = path.stat()
+        status = os.stat(path)
     except OSError:
-        return (str(path),)
-    return str(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        return (path,)
+    return path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -31,9 +31,10 @@ from whence.langs.python.debuggee.checkpoint_fds import (
 from whence.langs.python.debuggee.order import CheckpointChannel, CheckpointOrder, Task
 from whence.langs.python.debuggee.typed_json import reader
 from whence.langs.python.record import _recorder
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.playing import JournalPlayer
-from whence.langs.python.record.recording import Recording, to_high_number
+from whence.langs.python.record.recording import Recording
 from whence.langs.python.record.repeatable import aside
 
 Begin = Callable[[Task, str], None]

@@ -27,6 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.debuggee import lazy_imports
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart, program_places
 from whence.langs.python.record import printed_text
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
@@ -108,6 +109,7 @@ def launch(
     run = _prepare(target, interpreter, compiled)
     places = program_places(interpreter.path)
     start()  # what it imports is whence's: the program's path is not in use yet
+    lazy_imports.put_back()
     interpreter.give_way(places)
     sys.path = interpreter.path
     try:
@@ -263,7 +265,9 @@ def _run_file(path: str, namespace: dict[str, Any], compiled: Compiled) -> None:
     else:
         loader = importlib.machinery.SourceFileLoader("__main__", path)
         code = compiled(source, path)
-    namespace.update({"__loader__": loader, "__file__": path, "__cached__": None})
+    namespace.update({"__loader__": loader, "__file__": path})
+    if sys.version_info < (3, 15):
+        namespace["__cached__"] = None
     _execute(code, namespace)
 
 

@@ -32,6 +32,7 @@ from whence.langs.python.objects.object_kinds import (
     CLASS,
     DEFAULTDICT,
     DICT,
+    FROZENDICT,
     FROZENSET,
     ORDERED_DICT,
     SET,
@@ -179,7 +180,7 @@ def _read_new(value: ProgramObject) -> ObjectContent:
 def _keys(content: ObjectContent) -> Sequence[ProgramObject]:
     """What the object hashes."""
     kind, own = content.shape.kind, content.own_parts
-    if kind in (DICT, ORDERED_DICT):
+    if kind in (DICT, ORDERED_DICT, FROZENDICT):
         return own[::2]
     if kind is DEFAULTDICT:
         return own[1::2]

@@ -26,6 +26,10 @@ from whence.import_path import whence_path  # noqa: E402
 
 sys.path = whence_path(_path)
 
+from whence.langs.python.debuggee import lazy_imports  # noqa: E402
+
+lazy_imports.import_at_once()
+
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart  # noqa: E402
 
 _start = InterpreterStart(tuple(_options), _path, _modules)

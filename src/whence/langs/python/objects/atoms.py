@@ -6,6 +6,8 @@ import re
 import types
 from typing import Any, TypeAlias
 
+from whence.langs.python.objects.newer_types import FROZENDICTS
+
 Json: TypeAlias = Any
 """What `json` reads and writes."""
 _LARGE = 2**53
@@ -14,7 +16,7 @@ PLAIN = (types.NoneType, bool, *SCALARS)
 """The types that a recording writes as a value and nothing else."""
 ATOMS = frozenset((*PLAIN, range, re.Pattern, types.EllipsisType, types.NotImplementedType))
 """Types of which two equal objects differ in nothing but their identity."""
-CONTENT_TYPES = (*SCALARS, bytearray, list, tuple, set, frozenset, dict)
+CONTENT_TYPES = (*SCALARS, bytearray, list, tuple, set, frozenset, dict, *FROZENDICTS)
 """The builtin types whose content a recording shows, also where a class extends them."""
 PLAIN_IDS = frozenset(map(id, PLAIN))
 """By address: a class of the program may define a hash."""

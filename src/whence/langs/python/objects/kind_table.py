@@ -23,8 +23,8 @@ from typing import Any
 
 from whence.langs.python.objects import object_kinds as k
 from whence.langs.python.objects.atoms import ATOMS, PLAIN, SCALARS
+from whence.langs.python.objects.newer_types import FROZENDICTS, SENTINELS, TEMPLATES
 from whence.langs.python.objects.object_kinds import ObjectKind
-from whence.langs.python.objects.template_types import TEMPLATES
 
 _ITERATORS = tuple(
     map(type, (
@@ -60,7 +60,8 @@ _TABLE: dict[Any, ObjectKind] = {
     types.GenericAlias: k.HOLDER, types.UnionType: k.HOLDER, types.SimpleNamespace: k.HOLDER,
     operator.itemgetter: k.HOLDER, operator.attrgetter: k.HOLDER, operator.methodcaller: k.HOLDER,
     type({}.keys()): k.HOLDER, type({}.values()): k.HOLDER, type({}.items()): k.HOLDER,
-    **dict.fromkeys(TEMPLATES, k.HOLDER),
+    **dict.fromkeys(TEMPLATES, k.HOLDER), **dict.fromkeys(FROZENDICTS, k.FROZENDICT),
+    **dict.fromkeys(SENTINELS, k.HOLDER),
     types.FrameType: k.UNSEEN_HOLDER, _collections._tuplegetter: k.UNSEEN_HOLDER,
     types.BuiltinFunctionType: k.BUILTIN, type(re.compile("").match): k.BUILTIN,
     types.MethodWrapperType: k.METHOD_WRAPPER, types.MethodDescriptorType: k.DESCRIPTOR,

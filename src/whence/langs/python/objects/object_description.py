@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from whence.langs.python.objects.class_slots import layout
 from whence.langs.python.objects.kind_table import kind_of_c_class, kind_of_exact
+from whence.langs.python.objects.loop_positions import loop_positions
 from whence.langs.python.objects.object_content import dict_getter, read_slots
 from whence.langs.python.objects.object_kinds import (
     CLASS,
@@ -120,6 +121,7 @@ class ObjectDescriber:
         # The position of a new generator says nothing about another version of its code.
         at = f" at {frame.f_lasti}" if frame.f_lasti >= 0 and not is_new else ""
         label = f"{label}{at} {sorted(frame.f_locals)} running={value.gi_running}"
+        label += "".join(f" loop {position}" for position in loop_positions(value))
         return Description(label, _references_of_generator(value))
 
 

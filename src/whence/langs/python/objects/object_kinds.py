@@ -30,6 +30,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from whence.langs.python.objects.atoms import Json, decode_atom, encode_atom, exact_scalar
 from whence.langs.python.objects.class_slots import is_changeable, layout
+from whence.langs.python.objects.loop_positions import loop_positions
+from whence.langs.python.objects.newer_types import FROZENDICTS
 from whence.langs.python.objects.raw_class import full_name, own_names
 
 ProgramObject: TypeAlias = Any
@@ -203,6 +205,13 @@ FROZENSET = ObjectKind(
     "frozenset", lambda value: (None, list(frozenset.__iter__(value))),
     make_full=lambda cls, _, parts: frozenset.__new__(cls, parts), can_change=False, is_keyed=True,
     is_shared=False, is_unordered=True, subclasses_for=BOTH,
+)  # fmt: skip
+FROZENDICT = ObjectKind(
+    "frozendict", lambda value: (None, [*itertools.chain(*FROZENDICTS[0].items(value))]),
+    make_full=lambda cls, _, parts: FROZENDICTS[0].__new__(
+        cls, dict(zip(parts[::2], parts[1::2], strict=True))
+    ),
+    can_change=False, is_keyed=True, is_shared=False, subclasses_for=BOTH,
 )  # fmt: skip
 
 
@@ -447,7 +456,8 @@ def _read_iterator(value: ProgramObject) -> Held:
 
 def _read_generator(value: types.GeneratorType[Any, Any, Any]) -> Held:
     frame = value.gi_frame
-    return [-1 if frame is None else frame.f_lasti], gc.get_referents(value)
+    at = -1 if frame is None else frame.f_lasti
+    return [at, *loop_positions(value)], gc.get_referents(value)
 
 
 def _read_file(value: ProgramObject) -> Held:

@@ -108,6 +108,8 @@ _ABSTRACT: Mapping[str, set[str]] = {
 }
 """Which builtins are instances of a class of `collections.abc`, among those that count here."""
 ABSTRACT = frozenset(_ABSTRACT)
+_MUTABLE_MAPPINGS = frozenset(("dict", "MutableMapping"))
+_FROZENDICT = r.QualifiedName("builtins", "frozendict")
 CONTAINERS = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 BUILTINS = frozenset(
     (*CONTAINERS, "int", "float", "complex", "bool", "str", "bytes", "bytearray", "type")
@@ -200,6 +202,9 @@ class _Fitting:
         self, recipe: r.Recipe, own: r.QualifiedName, whole: bool, allowed: Allowed, depth: int
     ) -> bool | None:
         """An instance of another class, which may be one of a builtin too."""
+        is_mapping = isinstance(allowed, Builtin | Holding) and allowed.name in _MUTABLE_MAPPINGS
+        if own == _FROZENDICT and is_mapping:
+            return False  # it is recorded as if it extended dict, which it does not
         if isinstance(recipe, r.ExtendedRecipe):
             inner = self.fits(whole_or_type(recipe.content, whole), allowed, depth + 1)
             if inner and not isinstance(allowed, OneOf):

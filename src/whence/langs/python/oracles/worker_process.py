@@ -80,8 +80,8 @@ class Worker:
 
     version: ProgramVersion
     loading: float = LOADING
-    guarded: bool = False
-    """Whether it is ended if it would reach beyond its process while it is loaded, too."""
+    writable: str = ""
+    """The only folder that it can change while it is loaded; empty: loading is not confined."""
     seed: str | None = None
     """The seed of hashes, if it has to be a certain one."""
     problems: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class Worker:
             kind=version.kind,
             program=version.program,
             modules=version.modules,
-            guarded=self.guarded,
+            writable=self.writable,
         )
         try:
             self._process = subprocess.Popen(

@@ -348,8 +348,12 @@ def literal_source(value: object) -> str:
     return text
 
 
-_PLAIN_MAPPINGS = {QualifiedName("collections", name) for name in ("OrderedDict", "Counter")}
-"""Dict subclasses that are made from a dict."""
+_PLAIN_MAPPINGS = {
+    QualifiedName("collections", "OrderedDict"),
+    QualifiedName("collections", "Counter"),
+    QualifiedName("builtins", "frozendict"),
+}
+"""Mappings that are made from a dict."""
 _IN_MODULE = {
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},

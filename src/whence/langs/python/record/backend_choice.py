@@ -59,6 +59,9 @@ def choose_backend(wanted: str | None = None) -> Candidate:
     names = [candidate.name for candidate in backends]
     if wanted is not None and wanted not in names:
         raise WhenceError(f"there is no backend named {wanted}: choose one of {', '.join(names)}")
+    common = _common_obstacle()
+    if common is not None:
+        raise WhenceError(f"nothing can record here: {'; '.join(common)}")
     rejected = []
     for candidate in backends:
         if wanted in {None, candidate.name}:

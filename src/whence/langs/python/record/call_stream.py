@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from whence.langs.python.objects.newer_types import is_lazy_import
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.frame_values import UNBOUND, UNKNOWN
 from whence.langs.python.record.options import (
@@ -435,6 +436,8 @@ class CallStream:
                 call.objects[index] = id(value) if has_identity(value) else 0
 
     def _add_globals(self, code: CodeEntry, namespace: Any) -> None:
+        if type(namespace) is not dict:
+            return  # it may run code of the program, or its variables never change
         for name, number in zip(code.description.global_names, code.variables, strict=True):
             value = dict.get(namespace, name, UNBOUND)
             if value is UNBOUND:
@@ -502,4 +505,4 @@ def _is_data(value: Any) -> bool:
     kind = type(value)
     if kind is FunctionType or kind is BuiltinFunctionType or kind is ModuleType:
         return False
-    return not is_class(value)
+    return not is_class(value) and not is_lazy_import(value)

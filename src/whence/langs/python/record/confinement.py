@@ -17,10 +17,10 @@ except ImportError:  # whence was installed without a compiler
         return []
 
 
-def confine(folder: str, channel: int = -1) -> list[str]:
+def confine(*folders: str, channel: int = -1) -> list[str]:
     """Confine this process and all that it starts; returns what is confined.
 
-    Files can be changed only below `folder`; messages can be sent only by the socket `channel`. The
+    Files can be changed only below `folders`, and messages sent only by the socket `channel`. The
     words are "files", "signals" and "sockets".
     """
-    return _confine((os.fsencode(folder),), channel)
+    return _confine(tuple(map(os.fsencode, folders)), channel)

@@ -8,15 +8,23 @@ layout is the same in every release of 3.11; so is, on all versions, the functio
 The value sent to a generator is in no variable but on top of the frame's stack. From 3.14 on the
 lowest bit of a reference in a frame says that it is not counted.
 
+What a generator was sent is in no variable: it is on top of the frame's stack. From 3.14 on the
+lowest bit of a reference in a frame says that the frame does not count as holding the object. From
+3.15 on what is no reference may be there too: how far a loop over a list or tuple is.
+
 Separate from the recorder because only this module knows the memory layout of frames.
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
+
+from whence.langs.python.record.high_descriptors import low_numbers_taken
+
+with low_numbers_taken():  # libffi keeps its own file open, from its version 3.5 on
+    import ctypes
 
 
 class Unbound:
@@ -38,6 +46,8 @@ _FUNCTION = 16 if sys.version_info >= (3, 12) else 0
 _COUNT = 64
 _VARIABLES = 80 if sys.version_info >= (3, 14) else 72
 _UNCOUNTED = 1
+_TAG, _TAG_BITS = 3, 2
+"""Of a word that is a number (3.15): its lowest bits."""
 
 if sys.version_info >= (3, 12):
     _get_variable = ctypes.pythonapi.PyFrame_GetVar
@@ -80,6 +90,19 @@ def sent_value(frame: FrameType) -> Any:
         count = ctypes.c_int.from_address(inner + _COUNT).value
         place = inner + _VARIABLES + _POINTER * (count - 1)
     return ctypes.cast(_address(place), ctypes.py_object).value
+
+
+def loop_positions(frame: FrameType) -> list[int]:
+    """How far the loops over lists and tuples are in a frame that stands still (3.15)."""
+    if sys.version_info < (3, 15):
+        return []
+    code = frame.f_code
+    cells = [name for name in code.co_cellvars if name not in code.co_varnames]
+    variables = len(code.co_varnames) + len(cells) + len(code.co_freevars)
+    inner = _word(id(frame) + _INNER_FRAME)
+    first, end = inner + _VARIABLES + _POINTER * variables, _word(inner + _COUNT)
+    words = map(_word, range(first, end, _POINTER))
+    return [word >> _TAG_BITS for word in words if word & _TAG == _TAG]
 
 
 def function(frame: FrameType) -> FunctionType | None:

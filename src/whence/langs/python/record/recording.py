@@ -7,7 +7,6 @@ opens have the same numbers as without whence.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import resource
 import stat
@@ -22,6 +21,7 @@ from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -31,6 +31,7 @@ from whence.langs.python.record.repeatable import (
 from whence.langs.python.record.summaries import SUMMARIES, Summary
 from whence.langs.python.record.tail import new_tail
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
+from whence.langs.python.recording_signature import sign
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
 from whence.secret_values import Secrets, secrets_for
@@ -40,7 +41,6 @@ MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
 MAX_KEPT_CALLS = 100_000
 """The default number of calls of the functions of a filter that are kept."""
-_HIGHEST_DESCRIPTOR = 1024
 _GREENLETS = (
     "the program loaded greenlet: a call that switched to another greenlet counts as not ended, "
     "and what it called later as called by nobody"
@@ -326,9 +326,6 @@ class Recording:
         with contextlib.suppress(OSError):
             _close(self._descriptor)
         if self._settings.key_folder and not self.is_of_child:
-            # Only now: the program must not find modules that it did not import.
-            from whence.langs.python.recording_signature import sign
-
             sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
@@ -423,14 +420,6 @@ def _opened(output: str) -> int:
         return to_high_number(low)
     finally:
         os.close(low)
-
-
-def to_high_number(low: int, below_limit: int = 8) -> int:
-    """Duplicate a descriptor to a high number, so that the program gets the low ones."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most == resource.RLIM_INFINITY or most > _HIGHEST_DESCRIPTOR:
-        most = _HIGHEST_DESCRIPTOR
-    return fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, max(most - below_limit, 3))
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -28,6 +28,7 @@ from types import (
 from typing import Any
 
 from whence.langs.python.objects.atoms import CONTENT_TYPES, PLAIN_IDS, exact_scalar
+from whence.langs.python.objects.newer_types import FROZENDICTS
 from whence.langs.python.objects.raw_class import (
     HEAP_TYPE,
     IS_CLASS,
@@ -278,7 +279,7 @@ class Snapshots:
             w.add_record(self._out, f.SAME, self._containers - earlier)
             return 1
         self._started[id(value)] = self._containers
-        if id(kind) in _CONTENT:
+        if id(kind) in _CONTENT and kind not in FROZENDICTS:
             return self._content(value, kind, depth, budget)
         if kind is MethodType:
             function = _method_function(value)
@@ -321,8 +322,8 @@ class Snapshots:
 
     def _content(self, value: Any, kind: type, depth: int, budget: int) -> int:
         """A builtin value, or an instance of a subclass as the builtin that it extends."""
-        if kind is dict:
-            return self._dict(value, depth, budget)
+        if kind is dict or kind in FROZENDICTS:
+            return self._dict(value, kind, depth, budget)
         if id(kind) in _SEQUENCES:
             byte, length, parts = _SEQUENCES[id(kind)]
             self._containers += 1
@@ -343,12 +344,12 @@ class Snapshots:
         self._atom(exact_scalar(value, kind), kind)
         return 1
 
-    def _dict(self, value: Any, depth: int, budget: int) -> int:
+    def _dict(self, value: Any, base: type, depth: int, budget: int) -> int:
         self._containers += 1
-        self.mutable = True
-        count = dict.__len__(value)
+        self.mutable |= base is dict
+        count = base.__len__(value)  # type: ignore[attr-defined]
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
-        items = _first_items(value, most)
+        items = _first_items(value, base, most)
         w.add_record(self._out, f.DICT, max(count, len(items)), len(items))
         least, left = self._least, budget - 1
         for index, (key, part) in enumerate(items):
@@ -539,13 +540,13 @@ def _order_is_hidden(value: Any, kind: type) -> bool:
     )
 
 
-def _first_items(value: Any, most: int) -> list[tuple[Any, Any]]:
+def _first_items(value: Any, base: Any, most: int) -> list[tuple[Any, Any]]:
     """The first items of a dict in their order, read in one step so that no thread interferes."""
     kind = type(value)
     if kind is not dict and _is_ordered(kind) and not _order_is_hidden(value, kind):
         with contextlib.suppress(KeyError, RuntimeError):  # it was changed through `dict`
             return list(islice(OrderedDict.items(value), most))
-    return list(islice(dict.items(value), most))
+    return list(islice(base.items(value), most))
 
 
 def _adds_dict(kind: type, base: type) -> bool:

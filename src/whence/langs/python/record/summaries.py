@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from whence.langs.python.objects.newer_types import LAZY_IMPORTS, SENTINELS
 from whence.langs.python.record import matches
 
 Summary = Callable[[Any], tuple[str, bool]]
@@ -56,6 +57,10 @@ class Summaries(Mapping[type, Summary]):
         self.register(range, lambda value: (repr(value), True), fixed=True)
         self.register(slice, _slice, fixed=True)
         self.register(memoryview, _memoryview)
+        for kind in SENTINELS:
+            self.register(kind, _sentinel, fixed=True)
+        for kind in LAZY_IMPORTS:
+            self.register(kind, lambda value: (repr(value), True), fixed=True)
 
     def register(self, kind: type, summary: Summary, fixed: bool = False) -> None:
         """Record values of exactly this type by this summary.
@@ -155,6 +160,12 @@ def _enum_member(value: object) -> tuple[str, bool]:
 def _slice(value: slice) -> tuple[str, bool]:
     parts = [atom(part) for part in (value.start, value.stop, value.step)]
     return f"slice({', '.join(text for text, _ in parts)})", all(whole for _, whole in parts)
+
+
+def _sentinel(value: Any) -> tuple[str, bool]:
+    module, name = value.__module__, value.__name__
+    is_named = type(module) is str and module != "__main__"
+    return f"{module}.{name}" if is_named else f"{name}", True
 
 
 def _memoryview(value: memoryview) -> tuple[str, bool]:

@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from whence.langs.python.objects.newer_types import FROZENDICTS
+from whence.langs.python.objects.raw_class import IS_DICT, flags_of
+
 _INSTALLED = ("site-packages", "dist-packages")
 _HEADER_FIELDS = ("user_code", "only", "left_out", "filter")
 _DATACLASS_MAKER = "__create_fn__"
@@ -141,7 +144,8 @@ def module_name(namespace: dict[str, Any]) -> str:
 
 
 def _text(namespace: dict[str, Any], name: str) -> str:
-    value = dict.get(namespace, name)
+    get = dict.get if flags_of(type(namespace)) & IS_DICT else FROZENDICTS[0].get
+    value = get(namespace, name)
     # An exact string: a subclass could define its own comparison.
     return value if type(value) is str else ""
 

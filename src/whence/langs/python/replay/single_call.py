@@ -79,8 +79,8 @@ def _check(source: TraceSource, code: CodeEntry) -> None:
 def _made_again(source: TraceSource, number: int, ours: CallEquation) -> frozenset[int]:
     version = VersionPair(source).own()
     request, unsent = request_for_call(source, number, ours, version.modules)
-    worker = Worker(version, loading=LOADING, guarded=True)
     with ScratchFolder() as folder:
+        worker = Worker(version, loading=LOADING, writable=folder)
         output = Path(folder) / "call.whence"
         line = ours.call.code.first_line
         try:

@@ -226,6 +226,7 @@ def why_unknown(recipe: Recipe) -> str | None:
     return next((part.reason for part in walk(recipe) if isinstance(part, UnknownRecipe)), None)
 
 
+_FROZENDICT = QualifiedName("builtins", "frozendict")
 _OBJECT = QualifiedName("builtins", "object")
 _KINDS = {f.LIST: "list", f.TUPLE: "tuple", f.SET: "set", f.FROZENSET: "frozenset"}
 _CONSTANTS: dict[int, Recipe] = {
@@ -364,7 +365,7 @@ class RecipeReader(ValueDecoder[Recipe]):
             ), place
         if content is None:
             return InstanceRecipe(name, state, label), place
-        if kind == f.SUBCLASS and named.flags & f.C_TYPE:
+        if kind == f.SUBCLASS and named.flags & f.C_TYPE and name != _FROZENDICT:
             # The order of an OrderedDict, what a defaultdict makes.
             return UnknownRecipe(f"a {named.full}, which holds more than can be seen", label), place
         made = ExtendedRecipe if kind == f.SUBCLASS else ExceptionRecipe

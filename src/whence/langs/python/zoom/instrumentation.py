@@ -28,11 +28,11 @@ from whence.langs.python.zoom.function_body import (
     is_logged,
 )
 
-ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT = (
+ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAISED, LEFT, BODY = (
     f"@zoom.{name}"
     for name in (
         "enter", "at", "done", "round", "test", "items", "returned", "yielded", "sent", "part",
-        "caught", "raised", "left",
+        "caught", "raised", "left", "body",
     )
 )  # fmt: skip
 """The names of the hooks that the instrumented body calls."""
@@ -48,7 +48,7 @@ def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -
     instrumenter = _Instrumenter(body)
     if isinstance(owner, ast.Module):
         first = docstring_and_futures(owner.body)
-        owner.body = [*owner.body[:first], *_watch_ending(instrumenter.block(owner.body[first:]))]
+        owner.body = [*owner.body[:first], _in_context(instrumenter.block(owner.body[first:]))]
         owner.body.insert(first, ast.Expr(_call(ENTER)))
     else:
         _make_dual(owner, original, instrumenter)
@@ -75,6 +75,13 @@ def _watch_ending(body: list[ast.stmt]) -> list[ast.stmt]:
     for part in ast.walk(raised):
         ast.copy_location(part, body[-1])
     return [ast.copy_location(whole, body[0])]
+
+
+def _in_context(body: list[ast.stmt]) -> ast.stmt:
+    """The same for the body of a module, inside a `with`: in a `try` no import is lazy (3.15)."""
+    body = body or [ast.Pass()]
+    whole = ast.With([ast.withitem(_call(BODY))], body)
+    return ast.copy_location(whole, body[0])
 
 
 class _Instrumenter:

@@ -28,6 +28,7 @@ from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, typ
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.zoom.instrumentation import (
     AT,
+    BODY,
     CAUGHT,
     DONE,
     ENTER,
@@ -95,6 +96,21 @@ class ValueTables(Tables):
         return {"names": list(self._names), "types": [list(key) for key in self._types]}
 
 
+class _ModuleBody:
+    """Stands around the statements of a module: logs how they end."""
+
+    __slots__ = ("_frame", "_left")
+
+    def __init__(self, left: Callable[[bool, FrameType], None], frame: FrameType):
+        self._left, self._frame = left, frame
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._left(error is not None, self._frame)
+
+
 class StepRecorder:
     """Waits for the target call and logs its steps."""
 
@@ -124,6 +140,7 @@ class StepRecorder:
             ITEMS: self._value_event("items"), RETURNED: self._value_event("return"),
             YIELDED: self._value_event("yield"), SENT: self._value_event("sent"),
             PART: self._part, CAUGHT: self._caught, RAISED: self._raised, LEFT: self._left,
+            BODY: self._body,
         }  # fmt: skip
         builtins.__dict__.update({name: self._aside(hook) for name, hook in hooks.items()})
 
@@ -179,6 +196,15 @@ class StepRecorder:
 
     def _left(self) -> None:
         self._log_event("left", -1, None, _frame(1))
+        self._finish("left")
+
+    def _body(self) -> _ModuleBody:
+        return _ModuleBody(self._aside(self._module_left), _frame(1))
+
+    def _module_left(self, is_raised: bool, frame: FrameType) -> None:
+        if is_raised:
+            self._log_event("raise", -1, self._exception(), frame)
+        self._log_event("left", -1, None, frame)
         self._finish("left")
 
     # --- writing the log --------------------------------------------------------------------------

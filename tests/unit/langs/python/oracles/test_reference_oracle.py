@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -267,6 +268,9 @@ def test_a_module_is_taken_from_the_folder_that_stands_in(tmp_path: Path) -> Non
     oracle.close()
 
 
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
 def git(folder: Path, *words: str) -> None:
     subprocess.run(
         ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *words],
@@ -274,6 +278,7 @@ def git(folder: Path, *words: str) -> None:
     )  # fmt: skip
 
 
+@needs_git
 def test_a_revision_of_git_is_a_reference_and_is_cleared_away(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     script = tmp_path / "sub" / "run.py"
@@ -296,7 +301,7 @@ def test_a_revision_of_git_is_a_reference_and_is_cleared_away(tmp_path: Path) ->
     ("text", "problem"),
     [
         ("nowhere", "there is no such reference"),
-        ("git:HEAD", "git rev-parse"),
+        pytest.param("git:HEAD", "git rev-parse", marks=needs_git),
         (".", "none of the program's files"),
     ],
 )

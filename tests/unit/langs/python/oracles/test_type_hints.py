@@ -264,3 +264,20 @@ first([1])
     said = judged(recorded(tmp_path, source))
     names = ("arrays", "numbers", "sizes", "boxes", "first")
     assert [said[name] for name in names] == [None] * 5
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="it takes Python 3.15")
+def test_a_frozendict_is_a_mapping_and_no_dict(tmp_path: Path) -> None:
+    source = """
+from collections.abc import Mapping, MutableMapping
+def mapping(x: Mapping[str, int]) -> None: pass
+def plain(x: dict[str, int]) -> None: pass
+def mutable(x: MutableMapping) -> None: pass
+for f in (mapping, plain, mutable): f(frozendict(a=1))
+"""
+    found = judged(recorded(tmp_path, source))
+    assert found["mapping"] is None
+    for name in ("plain", "mutable"):
+        said = found[name]
+        assert said is not None
+        assert said[0] is INADMISSIBLE

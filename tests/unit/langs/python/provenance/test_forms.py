@@ -934,6 +934,12 @@ def main():
     swap()
     return B().v
 """,
+    'set of elements that may be equal': """
+def one(): return 1
+def main():
+    rows = [[one()], [2, one()]]
+    return [sorted({x for row in rows for x in row}), len({x + 1 for x in rows[1]})]
+""",
     'attr from slot default': """
 class S:
     __slots__ = ("a", "b")

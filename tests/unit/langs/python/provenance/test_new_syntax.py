@@ -51,6 +51,87 @@ PROGRAMS = {
         print(every(1), every.__type_params__[0].__default__)
         print([each.has_default() for each in Box.get.__type_params__])
         """,
+    "unpacking in comprehensions, 3.15": """
+        import asyncio
+        class Own:
+            def __init__(self, *xs): self.xs = xs
+            def __iter__(self): print("iter"); return iter(self.xs)
+            def __len__(self): print("len"); return len(self.xs)
+            def keys(self): print("keys"); return [str(x) for x in self.xs]
+            def __getitem__(self, key): print("get", key); return key * 2
+        def pairs(n): return [(i, i + 1) for i in range(n)]
+        def lists(n): return [*p for p in pairs(n) if p[0] != 1]
+        def sets(n): return {*p for p in pairs(n)}
+        def dicts(n): return {**{i: n, n: i} for i in range(n)}
+        def gen(n): return (*p for p in pairs(n))
+        def own(): return [*Own(1, 2) for _ in "ab"], {*Own(3) for _ in "a"}
+        def own_dict(): return {**Own(4) for _ in "a"}
+        def own_gen(): return list(*Own(5, 6) for _ in "a")
+        def bound(n): return [*(last := p) for p in pairs(n)], last
+        def bound_gen(n): return list((*(q := p) for p in pairs(n))), q
+        def nested(n): return [*[*(x, y) for y in range(n)] for x in range(n)]
+        def inside(n): return [x for x in [*(y, y) for y in range(n)] if x]
+        async def each(n):
+            for i in range(n): yield [i, i * 10]
+        async def later(n): return [*p async for p in each(n)]
+        async def later_gen(n): return [x async for x in (*p async for p in each(n))]
+        def refused(make):
+            try: return make()
+            except TypeError as problem: return str(problem)
+        print(lists(3), sorted(sets(3)), dicts(3), list(gen(3)), own(), own_dict(), own_gen())
+        print(bound(2), bound_gen(2), nested(2), inside(3), [*() for _ in "ab"])
+        print(asyncio.run(later(2)), asyncio.run(later_gen(2)), {**{} for _ in "ab"})
+        print(refused(lambda: {*1 for _ in "a"}), refused(lambda: {**1 for _ in "a"}))
+        print(refused(lambda: list((*1 for _ in "a"))), [lambda: 0 for _ in "a"][0]())
+        print([*p for p in pairs(2)], {*p for p in pairs(1)} == {0, 1})
+        print(list((*p for p in pairs(2))))
+        """,
+    "imports that wait, 3.15": """
+        import sys
+        for name in ("colorsys", "sched", "wave", "bisect"): sys.modules.pop(name, None)
+        lazy import colorsys
+        lazy import xml.dom.minidom as dom
+        lazy from sched import scheduler as S, Event
+        __lazy_modules__ = ["bisect"]
+        import bisect
+        if name:
+            lazy from wave import open as wave_open
+        def loaded(): return [each in sys.modules for each in "colorsys sched wave bisect".split()]
+        def kind(name): return type(globals()[name]).__name__
+        def kinds(): return [kind(each) for each in ("colorsys", "S", "dom", "bisect")]
+        print(loaded(), kinds())
+        def use(): return colorsys.rgb_to_hsv(0, 0, 0)
+        print(use(), loaded(), kinds(), S.__name__, loaded())
+        lazy import there_is_no_such_module as missing
+        try: missing
+        except ImportError as problem: print(type(problem).__name__, problem)
+        """,
+    "constants of patterns, 3.15": """
+        def sign(x):
+            match x:
+                case +1: return "one"
+                case -1 | +2.5: return "other"
+                case +1 + 2j: return "complex"
+        print(sign(1), sign(-1), sign(2.5), sign(1 + 2j), sign(0))
+        """,
+    "frozendict and sentinel, 3.15": """
+        NOTHING = sentinel("NOTHING")
+        def made(**kw): return frozendict(kw, x=1)
+        def get(d, k, default=NOTHING): return d[k] if k in d else default
+        d = made(a=[2])
+        d["a"].append(3)
+        print(d, get(d, "a"), get(d, "b") is NOTHING, NOTHING, hash(made()) == hash(made()))
+        print(d | {"y": 2}, {**d}, [*d], list(d.items()), d == {"a": [2, 3], "x": 1})
+        print(made(**{"z": 3}, **{"a": 2}))
+        class Own(frozendict): pass
+        print(Own(a=1), len(Own(a=1, b=2)), sorted(Own(b=1, a=2)), dict(d), d.get("x"), "x" in d)
+        match d:
+            case {"x": x, **rest}: print(x, rest)
+        b = bytearray(b"abcdef")
+        print(b.take_bytes(2), b, b.take_bytes(), b)
+        import re
+        print(re.prefixmatch("a(.)", "abc")[1], re.compile("b").prefixmatch("abc"))
+        """,
     "templates, 3.14": """
         import asyncio
         def shown(t): return t.strings, [(i.value, i.expression, i.conversion, i.format_spec)
@@ -201,6 +282,26 @@ FORMS = {
             try: fails(flag())
             except KeyError, ValueError: return [1]
             except OSError: return [2]
+        """,
+    "unpacked elements, 3.15": """
+        def one(): return 1
+        def two(): return [2, one()]
+        def width(n): return [n] * n
+        def flag(): return True
+        def main():
+            rows = [width(one()), two(), []]
+            return [[*row for row in rows], [*row for row in rows if flag()],
+                    sorted({*row for row in rows}), list((*row for row in rows)),
+                    {**{str(x): x for x in row} for row in rows},
+                    [*width(n) for n in range(3)]]
+        """,
+    "what a frozendict holds, 3.15": """
+        def one(): return 1
+        def key(): return "k"
+        def main():
+            d = frozendict({key(): one(), "other": [one()]})
+            return [d["k"], d["other"], list(d), list(d.values()), {**d}, dict(d), len(d),
+                    d.get("k")]
         """,
     "annotations that are asked for, 3.14": """
         def size(): return 4

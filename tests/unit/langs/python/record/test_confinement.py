@@ -17,7 +17,7 @@ folder, outside = sys.argv[1:3]
 ours, theirs = socket.socketpair()
 datagrams, stream = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX)
 libc = ctypes.CDLL(None, use_errno=True)
-confined = confine(folder, ours.fileno())
+confined = confine(folder, channel=ours.fileno())
 if not {"files", "sockets"} <= set(confined):
     print("not here", confined)
     sys.exit()

@@ -94,3 +94,10 @@ def test_what_keeps_them_from_being_known_is_said_and_nothing_is_done(
 def test_lines_of_a_file_that_was_changed_are_not_told(tmp_path: Path) -> None:
     with pytest.raises(CannotTell, match="its file has changed or is gone"):
         lines(tmp_path, f"{SIGN}sign(1)\n", "sign", changed=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines processes")
+def test_a_library_in_c_cannot_do_what_an_audit_hook_does_not_see(tmp_path: Path) -> None:
+    load = "import ctypes\nctypes.CDLL(None).system(b'touch written')\n"
+    lines(tmp_path, f"{load}{SIGN}print(sign(-1))\n", "sign")
+    assert not (tmp_path / "written").exists()

@@ -164,6 +164,28 @@ print(__annotate__(1))
 """
 """What is new in 3.14."""
 
+NEWEST = """
+lazy import colorsys
+lazy from sched import scheduler
+def flat(rows):
+    both = [*row for row in rows], {**{x: x + 1} for row in rows for x in row}
+    for x in (*row for row in rows):
+        if x > 2:
+            both[0].append(x)
+    d = frozendict(both[1], end=0)
+    match d.get("end"):
+        case +1: return None
+        case _: return both[0], {*row for row in rows} == {1, 2, 3}, d
+def steps():
+    for x in [1, 2]:
+        for y in (3, 4):
+            yield x * y
+    yield from [5, 6]
+print(flat([[1, 2], [], [3]]), list(steps()))
+print(type(globals()["colorsys"]).__name__, type(globals()["scheduler"]).__name__)
+"""
+"""What is new in 3.15."""
+
 
 @pytest.mark.parametrize("name", ["kinds", "final", "stepped", "awaited", "<module>"])
 def test_every_kind_of_statement_does_what_it_does_and_tells_of_it(name: str) -> None:
@@ -174,6 +196,12 @@ def test_every_kind_of_statement_does_what_it_does_and_tells_of_it(name: str) ->
 @pytest.mark.parametrize("name", ["rendered", "new", "<module>"])
 def test_what_is_new_does_what_it_does_and_tells_of_it(name: str) -> None:
     _does_the_same(NEW, name)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="it takes Python 3.15")
+@pytest.mark.parametrize("name", ["flat", "steps", "<module>"])
+def test_what_is_newest_does_what_it_does_and_tells_of_it(name: str) -> None:
+    _does_the_same(NEWEST, name)
 
 
 def _does_the_same(source: str, name: str) -> None:

@@ -1,7 +1,7 @@
-"""Ends this process as soon as the program would reach beyond it.
+"""Ends this process as soon as the program announces that it reaches beyond it.
 
-Invariant: between `enter` and `leave` the process opens no file for writing that another process
-can see, starts no process, opens no connection and changes no file system.
+This is for the reason that a person reads. An audit hook is no sandbox: code in C announces what it
+likes. What cannot be allowed to happen is forbidden by the kernel (`record/confinement.py`).
 """
 
 from __future__ import annotations

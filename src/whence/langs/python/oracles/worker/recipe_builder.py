@@ -12,6 +12,7 @@ from types import MethodType
 
 from whence.langs.python.objects.atoms import CONTENT_TYPES, SCALARS, decode_atom, encode_atom
 from whence.langs.python.objects.kind_table import kind_of_exact
+from whence.langs.python.objects.newer_types import FROZENDICTS
 from whence.langs.python.objects.object_content import write_attribute
 from whence.langs.python.objects.object_kinds import OBJECT, ObjectKind, ProgramObject
 from whence.langs.python.objects.raw_class import (
@@ -91,7 +92,7 @@ class RecipeBuilder:
             )
         if kind.make_empty is None:
             assert kind.make_full is not None
-            parts = [self.build(item) for item in content[2]]
+            parts = [self.build(item) for item in _parts(content)]
             return self._label(label, kind.make_full(cls, None, parts))
         if base in SCALARS:
             return self._label(label, kind.make_empty(cls, encode_atom(self.build(content))))
@@ -212,9 +213,20 @@ class RecipeBuilder:
         return function
 
 
+def _parts(content: RecipeJson) -> list[RecipeJson]:
+    """The items of a content, or its keys and values in turn."""
+    match content:
+        case ["dict", entries, _]:
+            return [part for entry in entries for part in entry]
+    items: list[RecipeJson] = content[2]
+    return items
+
+
 def _is_content_of(base: type, content: RecipeJson) -> bool:
     """Whether a recipe describes the content of a builtin type."""
     match content:
+        case ["dict", *_] if base in FROZENDICTS:
+            return True
         case ["items", name, *_] | [("dict" | "bytearray") as name, *_]:
             return bool(name == base.__name__)
     return base in SCALARS

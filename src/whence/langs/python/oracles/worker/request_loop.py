@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart, program_places
 
@@ -37,6 +38,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     encode_message,
 )
 from whence.langs.python.record.backend_choice import choose_backend
+from whence.langs.python.record.confinement import confine
 from whence.langs.python.record.user_code import UserCodeRules
 
 # The program may replace them.
@@ -62,7 +64,8 @@ def main(interpreter: InterpreterStart, message: str) -> None:
     os.chdir(config.cwd)
     sys.path = [config.folder, *interpreter.path]
     interpreter.give_way(program_places(sys.path))
-    if config.guarded:
+    if config.writable:
+        confine(config.writable)
         Sandbox.enter(respond, allowed=("ctypes.",))  # which many libraries load
     problems = program_loader.load(config.kind, config.program, config.modules)
     Sandbox.leave()
@@ -86,11 +89,15 @@ def _answer(
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if isinstance(request, CallRequest | CheckRequest):
+            confine(os.path.dirname(request.trace))
         if isinstance(request, CallRequest):
             rebuilt_call.make_call(request, respond, rules)
         elif isinstance(request, CheckRequest):
             contract_checks.check_contracts(request, respond, rules)
         elif isinstance(request, ForkRequest):
+            # A whole program may need temporary files.
+            confine(os.path.dirname(request.trace), tempfile.gettempdir())
             forked_versions.run_to_call(request, respond, rules, interpreter)
     except (CannotBuild, program_loader.CannotLoad) as problem:
         respond(CannotAnswer(str(problem)))

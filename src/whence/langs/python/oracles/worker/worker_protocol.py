@@ -36,8 +36,8 @@ class WorkerConfig:
     kind: str
     program: str
     modules: Sequence[str]
-    guarded: bool
-    """Whether loading must stay inside the process, too."""
+    writable: str
+    """The only folder that loading may change; empty: loading is not confined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,10 @@
 control, and `@.list_comprehension` makes the list. Elements that a condition drops are noted,
 because the positions of the others depend on them. A generator expression still yields plain
 values; `@.yield_from_expression` notes the tag of each.
+
+From 3.15 on an element may be unpacked. `[*e for x in xs]` collects all pairs of a round at once,
+and the function that makes the list puts them one after the other; `{**e for x in xs}` likewise.
+`(*e for x in xs)` gets one more loop, over `e`.
 """
 
 from __future__ import annotations
@@ -83,13 +87,44 @@ class ComprehensionRewriter(ExpressionRewriter):
                 for condition in generator.ifs:
                     self._condition(clauses, site, condition)
             if isinstance(node, ast.GeneratorExp):
-                element = self.tagged_call("yield_from_expression", site, self.pair(node.elt))
+                yielded = self._yielded(clauses, site, node.elt, dropped)
+                element = self.tagged_call("yield_from_expression", site, yielded)
                 return ast.GeneratorExp(element, clauses)
-            if isinstance(node, ast.DictComp):
-                made = tuple_node(self.pair(node.key), self.pair(node.value))
-            else:
-                made = self.pair(node.elt)
-            return ast.ListComp(tuple_node(made, self.control), clauses)
+            return ast.ListComp(tuple_node(self._collected(node), self.control), clauses)
+
+    def _collected(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.expr:
+        """The pair, or the pairs of an element that is unpacked; of a dict, key and value."""
+        if isinstance(node, ast.DictComp):
+            if node.value is None:
+                return runtime_call(
+                    "spread_mapping", self.site(node.key), self.control, self.pair(node.key)
+                )
+            return tuple_node(self.pair(node.key), self.pair(node.value))
+        if isinstance(node.elt, ast.Starred):
+            asks_length = constant(isinstance(node, ast.ListComp))
+            return runtime_call(
+                "spread_starred", self.site(node.elt), self.control, self.pair(node.elt.value),
+                asks_length,
+            )  # fmt: skip
+        return self.pair(node.elt)
+
+    def _yielded(
+        self, clauses: list[ast.comprehension], site: ast.expr, element: ast.expr, dropped: str
+    ) -> ast.expr:
+        """The pair that a generator expression yields; an unpacked element is one more loop."""
+        if not isinstance(element, ast.Starred):
+            return self.pair(element)
+        if self.may_bind:
+            # As a condition, which always holds: `e` may use `:=`, which no iterable may.
+            source = self.temporary()
+            clauses[-1].ifs.append(named_expression(source, self.pair(element.value)))
+            over: ast.expr = load_name(source)
+        else:
+            over = self.pair(element.value)
+        value = self.temporary()
+        loop = ast.comprehension(store_name(value), element.value, [], 0)
+        self._loop(clauses, loop, site, self._each(loop, site, self.control, over, dropped))
+        return tuple_node(load_name(value), load_name(shadow_name(value)))
 
     def _each(
         self, generator: ast.comprehension, site: ast.expr, control: ast.expr, over: ast.expr,

@@ -10,7 +10,6 @@ import ast
 from importlib.util import decode_source
 from types import CodeType
 
-from whence.langs.python.provenance.rewriter.definition_rewriter import failing
 from whence.langs.python.provenance.rewriter.rewriter_state import Wanted
 from whence.langs.python.provenance.rewriter.statement_rewriter import StatementRewriter
 from whence.langs.python.provenance.rewriter.syntax_nodes import (
@@ -18,6 +17,7 @@ from whence.langs.python.provenance.rewriter.syntax_nodes import (
     FRAME,
     at_location_of,
     constant,
+    load_name,
     runtime_call,
     store_name,
     target_tuple,
@@ -55,9 +55,7 @@ def _shadowed(rewriter: StatementRewriter, body: list[ast.stmt]) -> list[ast.stm
     if rewriter.module_variables:
         names = [store_name(variable) for variable in rewriter.module_variables]
         first.append(ast.Assign(names, constant(None)))
-    clean: ast.stmt = ast.Expr(
-        runtime_call("leave_module", ast.Call(ast.Name("globals", ast.Load()), [], []))
-    )
-    whole = ast.Try(inner, [failing()], [], [clean])
+    # Not `try`: in that, no import is lazy (3.15).
+    whole = ast.With([ast.withitem(runtime_call("ModuleBody", load_name(FRAME)))], inner)
     location = body[0] if body else ast.Pass(lineno=1, col_offset=0)
     return [at_location_of(statement, location) for statement in [*first, whole]]

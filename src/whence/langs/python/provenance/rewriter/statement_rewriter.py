@@ -59,7 +59,12 @@ class StatementRewriter(DefinitionRewriter):
         out = self.as_it_is(node)
         for alias in node.names if node.module != "__future__" else ():
             name = alias.asname or alias.name
-            if name != "*":
+            if name != "*" and self.scope.kind == "module":
+                names = constant(alias.name), constant(name)
+                out.append(
+                    self.tagged_statement("import_variable", self.site(node), self.module, *names)
+                )
+            elif name != "*":
                 imported = self.tagged_call(
                     "imported_variable_tag", self.site(node), constant(alias.name), load_name(name)
                 )

@@ -16,8 +16,8 @@ from types import (
 )
 from typing import Any
 
+from whence.langs.python.objects.newer_types import TEMPLATES
 from whence.langs.python.objects.raw_class import IMMUTABLE_TYPE, class_order, flags_of, own_names
-from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.frame_variables import (
     own_cells,
     read_elsewhere,

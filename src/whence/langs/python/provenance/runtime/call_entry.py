@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from whence.langs.python.provenance.rewriter.syntax_nodes import RUNTIME_NAMES
+from whence.langs.python.provenance.rewriter.syntax_nodes import CONTROL, RUNTIME_NAMES
 from whence.langs.python.provenance.runtime.function_definitions import DEFAULTS, defaults_of
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.opaque_holders import scan_existing_objects
@@ -309,7 +309,22 @@ def enter_module(module: int) -> tuple[Activation, Control]:
     return RUN.root, RUN.root.control
 
 
-def leave_module(namespace: dict[str, object]) -> None:
-    """End a module: delete the rewriter's variables from it."""
-    for name in [variable for variable in namespace if variable.startswith(RUNTIME_NAMES)]:
-        del namespace[name]
+class ModuleBody:
+    """Stands around the statements of a module: notes an exception with which they end."""
+
+    __slots__ = ("_activation", "_namespace")
+
+    def __init__(self, activation: Activation) -> None:
+        self._activation = activation
+        self._namespace = sys._getframe(1).f_globals
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, exception: BaseException | None, __: object) -> None:
+        """Also delete the rewriter's variables from the module."""
+        namespace = self._namespace
+        if exception is not None:
+            raise_from(self._activation, namespace[CONTROL], exception)
+        for name in [variable for variable in namespace if variable.startswith(RUNTIME_NAMES)]:
+            del namespace[name]

@@ -6,6 +6,7 @@ cross in the *pending call*, which names the code of the callee (`call_entry`).
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterable
 from types import (
@@ -62,6 +63,8 @@ from whence.langs.python.provenance.tags import (
 
 _STEPPED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 NO_KEYWORDS: dict[str, Pair] = {}
+_STARRED = "Value" if sys.version_info >= (3, 15) else "argument"
+"""What the interpreter calls `x` of `**x` where it is no mapping."""
 _NO_TAGS: dict[str, MaybeTag] = {}
 
 
@@ -253,7 +256,7 @@ def collect_keywords(
         if name is not None:
             more: list[tuple[Pair, Pair]] = [((name, None), argument)]
         else:
-            refusal = f"argument after ** must be a mapping, not {name_of(type(argument[0]))}"
+            refusal = f"{_STARRED} after ** must be a mapping, not {name_of(type(argument[0]))}"
             more = spread_entries(site, control, argument, refusal)
             shapes += (argument[1], shape_tag(argument[0]))
         for (key, _), value in more:

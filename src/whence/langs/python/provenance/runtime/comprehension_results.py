@@ -8,6 +8,8 @@ from typing import Any
 
 from whence.langs.python.objects.raw_class import name_of
 from whence.langs.python.provenance.runtime.displays import (
+    StarredArguments,
+    StarredEntries,
     make_dict,
     make_list,
     make_set,
@@ -84,13 +86,15 @@ def condition_rounds(site: int, control: Control, condition: Pair) -> tuple[Cont
 
 
 Made = list[tuple[Any, Control]]
+"""What each round made, a pair, an entry, or several of them, and the control of the round."""
 
 
 def _comprehension_shape(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> MaybeTag:
     rounds = {id(tag): tag for _, tag in made}
-    needs = (source[1], shape_tag(source[0]), *rounds.values(), *dropped)
+    starred = [each.shape for each, _ in made if type(each) in (StarredArguments, StarredEntries)]
+    needs = (source[1], shape_tag(source[0]), *rounds.values(), *starred, *dropped)
     return Tag((OP, site, control, *needs))
 
 
@@ -100,12 +104,21 @@ def _in_round(site: int, control: Control, element: Pair, round_: Control) -> Pa
     return element[0], Tag((SEL, site, round_, element[1]))
 
 
+def _elements(site: int, control: Control, made: Made) -> list[Pair]:
+    """The elements of all rounds, one after the other."""
+    elements: list[Pair] = []
+    for each, round_ in made:
+        pairs = each if type(each) is StarredArguments else (each,)
+        elements += [_in_round(site, control, pair, round_) for pair in pairs]
+    return elements
+
+
 def list_comprehension(
     site: int, control: Control, dropped: list[MaybeTag], source: Pair, made: Made
 ) -> Pair:
     """`[… for … in …]`."""
     shape = _comprehension_shape(site, control, dropped, source, made)
-    return make_list(site, control, [_in_round(site, control, *element) for element in made], shape)
+    return make_list(site, control, _elements(site, control, made), shape)
 
 
 def set_comprehension(
@@ -113,7 +126,7 @@ def set_comprehension(
 ) -> Pair:
     """`{… for … in …}`."""
     shape = _comprehension_shape(site, control, dropped, source, made)
-    return make_set(site, control, [_in_round(site, control, *element) for element in made], shape)
+    return make_set(site, control, _elements(site, control, made), shape)
 
 
 def dict_comprehension(
@@ -121,7 +134,11 @@ def dict_comprehension(
 ) -> Pair:
     """`{…: … for … in …}`."""
     shape = _comprehension_shape(site, control, dropped, source, made)
-    entries = [(key, _in_round(site, control, value, round_)) for (key, value), round_ in made]
+    entries = [
+        (key, _in_round(site, control, value, round_))
+        for each, round_ in made
+        for key, value in (each if type(each) is StarredEntries else (each,))
+    ]
     keys = tuple(key[1] for key, _ in entries)
     return make_dict(site, control, entries, Tag((OP, site, control, shape, *keys)))
 

@@ -46,6 +46,12 @@ class StarredKeywords(dict[str, Pair]):
     shape: MaybeTag
 
 
+class StarredEntries(tuple[tuple[Pair, Pair], ...]):
+    """The same for the entries of a dict."""
+
+    shape: MaybeTag
+
+
 def star_shapes(arguments: tuple[Pair, ...], keywords: dict[str, Pair]) -> tuple[MaybeTag, ...]:
     """The tags that the number of arguments depends on."""
     shapes: tuple[MaybeTag, ...] = ()
@@ -89,8 +95,8 @@ def make_set(site: int, control: Control, pairs: Iterable[Pair], shape: MaybeTag
     pairs = tuple(pairs)
     made, operation = run_out_of_sight(site, control, pairs, set, [value for value, _ in pairs])
     RUN.time += 1
-    if shape is None:
-        shape = Tag((OP, site, control, *starred, *(tag for _, tag in pairs)))
+    # How many elements there are depends on each: it may be equal to another one.
+    shape = Tag((OP, site, control, shape, *starred, *(tag for _, tag in pairs)))
     shape = shape_after_comparisons(operation, shape)
     entries = [(value, Tag((STORE, site, control, tag, RUN.time))) for value, tag in pairs]
     shadow_set(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from itertools import groupby
@@ -281,11 +282,14 @@ def _entries(mapping: Any, into: dict[object, object] | None) -> list[tuple[obje
 def spread_entries(
     site: int, control: Control, owner: Pair, refusal: str, into: dict[object, object] | None = None
 ) -> list[tuple[Pair, Pair]]:
-    """`**owner`; refused like any non-mapping if an attribute is missing."""
+    """`**owner`; refused like any non-mapping if an attribute is missing (from 3.15 on: `keys`)."""
     try:
         return entry_pairs(site, control, owner, into)
     except AttributeError:
-        pass
+        if sys.version_info >= (3, 15):
+            has_keys, _ = run_out_of_sight(site, control, (owner,), hasattr, owner[0], "keys")
+            if has_keys:
+                raise
     raise TypeError(refusal)
 
 

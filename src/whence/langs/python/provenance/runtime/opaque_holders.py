@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, MethodType
 
+from whence.langs.python.objects.newer_types import TEMPLATES
 from whence.langs.python.objects.raw_class import class_order, own_names
-from whence.langs.python.objects.template_types import TEMPLATES
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.object_contents import (
     SEQUENCE_TYPES,

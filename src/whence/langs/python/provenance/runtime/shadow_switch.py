@@ -49,14 +49,14 @@ _PARTS = {
         "first_of last_of opaque_tag"
     ),
     variable_tags: (
-        "opaque_frame_tag imported_variable_tag load_global store_global delete_global "
-        "join_global load_cell store_cell"
+        "opaque_frame_tag imported_variable_tag import_variable load_global store_global "
+        "delete_global join_global load_cell store_cell"
     ),
     attribute_access: "attribute closure set_attribute delete_attribute",
     item_access: "subscript set_item delete_item",
     displays: "make_slice make_list make_tuple make_set format_value join_pieces",
     iteration: "iterate AsyncRounds nest_control loop_end",
-    unpacking: "spread_starred spread_elements unpack unpack_all",
+    unpacking: "spread_starred spread_elements spread_mapping unpack unpack_all",
     comprehension_results: (
         "display_dict test_condition condition_rounds list_comprehension set_comprehension "
         "dict_comprehension generator_expression yield_from_expression comprehension_here"
@@ -65,7 +65,7 @@ _PARTS = {
     function_definitions: "define_function note_default function_tag",
     call_sites: "prepare_call finish_call call_with_tags collect_keywords NO_KEYWORDS",
     call_entry: (
-        "enter_function return_value raise_from leave_function run_lambda enter_module leave_module"
+        "enter_function return_value raise_from leave_function run_lambda enter_module ModuleBody"
     ),
     template_strings: "template",
     generators: "yield_value resume_with delegate end_delegation await_result",

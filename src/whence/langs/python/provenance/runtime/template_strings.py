@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.langs.python.objects.template_types import TEMPLATES
+from whence.langs.python.objects.newer_types import TEMPLATES
 from whence.langs.python.provenance.runtime.iterator_sources import (
     SOURCES,
     IteratorSource,

@@ -10,11 +10,16 @@ from types import FunctionType
 from typing import Any
 
 from whence.langs.python.objects.raw_class import name_of
-from whence.langs.python.provenance.runtime.displays import StarredArguments, make_list
+from whence.langs.python.provenance.runtime.displays import (
+    StarredArguments,
+    StarredEntries,
+    make_list,
+)
 from whence.langs.python.provenance.runtime.iteration import (
     Steps,
     iterate_pairs,
     iterator_of,
+    spread_entries,
     step_iterator,
 )
 from whence.langs.python.provenance.runtime.native_tagging import with_native
@@ -70,6 +75,14 @@ def spread_elements(site: int, control: Control, elements: tuple[Any, ...]) -> S
             pairs.append(element)
     made = StarredArguments(pairs)
     made.shape = Tag((OP, site, control, *shapes))
+    return made
+
+
+def spread_mapping(site: int, control: Control, owner: Pair) -> StarredEntries:
+    """`**owner` in a comprehension."""
+    refusal = f"'{name_of(type(owner[0]))}' object is not a mapping"
+    made = StarredEntries(spread_entries(site, control, owner, refusal))
+    made.shape = Tag((OP, site, control, owner[1], shape_tag(owner[0])))
     return made
 
 

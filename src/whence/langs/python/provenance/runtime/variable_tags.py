@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from whence.langs.python.objects.newer_types import is_lazy_import
 from whence.langs.python.provenance.runtime.native_tagging import with_native
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_memory import Shadow, deep_tags
@@ -45,6 +46,17 @@ def imported_variable_tag(site: int, control: Control, name: str, value: object)
             return Tag((LOAD, site, control, module.attributes[name], RUN.time, ("module", number),
                     name))  # fmt: skip
     return None
+
+
+def import_variable(site: int, control: Control, module: int, imported: str, name: str) -> None:
+    """Note a variable that a module has imported from another one.
+
+    Read from the namespace: to read the variable would import what is imported lazily (3.15).
+    """
+    value = sys._getframe(1).f_globals.get(name, _NONE)
+    if not is_lazy_import(value):
+        tag = imported_variable_tag(site, control, imported, value)
+        store_global(site, control, module, name, (value, tag))
 
 
 def store_global(site: int, control: Control, module: int, name: str, new_value: Pair) -> object:

@@ -48,7 +48,8 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("posix", OF_DESCRIPTOR, "read pread lseek isatty ftruncate fsync fdatasync fchmod fchown "
      "posix_fallocate posix_fadvise sendfile copy_file_range splice"),
     ("posix", OF_DESCRIPTOR | SENDS, "write"),
-    ("posix", OF_DESCRIPTOR | NOT_KEPT, "readv preadv"),
+    ("posix", OF_DESCRIPTOR | NOT_KEPT, "readv preadv readinto"),
+    ("posix", NOT_KEPT | NOT_IMPORTS, "statx"),
     ("posix", OF_DESCRIPTOR, "writev pwrite pwritev"),
     ("posix.DirEntry", ANY_ARGUMENTS, "is_dir is_file is_symlink stat inode is_junction"),
     ("_io.FileIO", OF_FILE | FILLS, "readinto"),

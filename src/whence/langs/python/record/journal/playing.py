@@ -143,7 +143,7 @@ class JournalPlayer:
         self._file_init = _interposition.exchange_files(sys.modules["_io"].FileIO, self._file)
         start_random(lambda number: None, lambda: int(_interposition.play(RANDOM_AT_START, ())))
         _interposition.watch_escapes(self._folder)
-        self._confined = confine(self._folder, self._channel)
+        self._confined = confine(self._folder, channel=self._channel)
         self._collector.start()
         _compile_again(self._began)
         _interposition.begin(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import WhenceError
+from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.collector import Collector
 from whence.langs.python.record.journal.journalled_functions import (
@@ -28,7 +29,6 @@ from whence.langs.python.record.journal.journalled_functions import (
     InterposedFunctions,
 )
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
-from whence.langs.python.record.recording import to_high_number
 from whence.user_folders import open_private_file
 
 WRITING = 1

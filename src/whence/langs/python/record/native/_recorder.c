@@ -367,6 +367,28 @@ static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *argumen
     return result;
 }
 
+static PyObject *loop_positions(PyObject *Py_UNUSED(module), PyObject *generator)
+{
+    PyObject *positions = PyList_New(0);
+    if (positions == NULL || !is_generator(generator) || !may_count_itself(generator)) {
+        return positions;
+    }
+    const Frame *frame = generator_frame(generator);
+    for (int from_top = (int)frame_stack_depth(frame); from_top > 0; from_top--) {
+        Py_ssize_t position = 0;
+        if (stacked_position(frame, from_top, &position)) {
+            PyObject *number = PyLong_FromSsize_t(position);
+            if (number == NULL || PyList_Append(positions, number) < 0) {
+                Py_XDECREF(number);
+                Py_DECREF(positions);
+                return NULL;
+            }
+            Py_DECREF(number);
+        }
+    }
+    return positions;
+}
+
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
      "Record this process from here on."},
@@ -392,6 +414,8 @@ static PyMethodDef methods[] = {
      "on_exit(value, whether it returned) at its end."},
     {"references", references, METH_O,
      "references(objects): a number that changes whenever one of them refers to another object."},
+    {"loop_positions", loop_positions, METH_O,
+     "loop_positions(generator): how far its loops over lists and tuples are, the outermost first."},
     {"go_on", go_on, METH_VARARGS,
      "go_on(window, whole_calls, tail): in a forked checkpoint, whose descriptor is a new file."},
     {"checkpoints", checkpoints_from, METH_VARARGS,

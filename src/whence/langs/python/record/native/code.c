@@ -254,7 +254,7 @@ CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread
         OwnCode own = own_code_begin(thread);
         Py_INCREF(code);
         PyObject *description =
-            namespace != NULL && PyDict_Check(namespace)
+            namespace != NULL && is_namespace(namespace)
                 ? PyObject_CallFunctionObjArgs(recorder.describe, code, namespace, NULL)
                 : NULL;
         entry = map_get(&code_map, code); /* another thread may have added it meanwhile */

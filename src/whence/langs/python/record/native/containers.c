@@ -63,7 +63,7 @@ static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left
 {
     Py_ssize_t count = PyDict_GET_SIZE(dict);
     long stored = depth <= 0 ? 0 : stored_parts(count, s->bound->width, left / 2);
-    s->mutable = true;
+    s->mutable |= PyDict_Check(dict); /* a frozendict is none */
     put_head(s->out, V_DICT, (uint64_t)count, (uint64_t)stored);
     enter(s, dict);
     return stored;

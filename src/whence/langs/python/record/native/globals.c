@@ -111,7 +111,7 @@ static bool make_namespace_current(CodeEntry *code, PyObject *dict)
 static bool is_data(PyObject *value)
 {
     return value != NULL && !PyType_Check(value) && !PyFunction_Check(value) &&
-           !PyCFunction_Check(value) && !PyModule_Check(value);
+           !PyCFunction_Check(value) && !PyModule_Check(value) && !is_lazy_import(value);
 }
 
 /* Writes the variable if it differs from its last record, and sets whether it is mutable. */

@@ -6,7 +6,8 @@
 
 static inline PyObject *slot_value(PyObject *object, const SlotEntry *slot)
 {
-    PyObject *value = *(PyObject **)((char *)object + slot->offset);
+    Py_ssize_t items = unlikely(slot->after_items) ? items_size(object) : 0;
+    PyObject *value = *(PyObject **)((char *)object + slot->offset + items);
     return unlikely(slot->none_is_unset) && value == Py_None ? NULL : value;
 }
 

@@ -2,7 +2,8 @@
  *
  * PY_START is heard of all code until its first start tells that it is not the user's; the code of
  * the user gets events of its own for the rest. PY_UNWIND and PY_THROW can be had for all code
- * only, and a callback of theirs must never return DISABLE: that would raise into the program.
+ * only up to 3.14, where a callback of theirs must never return DISABLE: that would raise into the
+ * program. They are taken for all code in later versions too.
  * None is immortal: it is returned without counting. */
 #include "fast_path.h"
 

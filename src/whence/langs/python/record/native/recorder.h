@@ -76,6 +76,7 @@ typedef struct {
     Py_ssize_t offset;
     uint32_t name;
     bool none_is_unset; /* Python code cannot distinguish the two */
+    bool after_items;   /* `offset` does not count the items, behind which it is */
 } SlotEntry;
 
 typedef struct {
@@ -89,7 +90,7 @@ typedef struct {
     bool mutable_summary;
     uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest opaque base */
     uint32_t slot_count;
-    Py_ssize_t row;     /* offset of its slots if they are contiguous and NULL means unset; else 0 */
+    Py_ssize_t row;     /* offset of its slots if they are contiguous, all at a fixed place, and NULL means unset; else 0 */
     SlotEntry *slots;
     const void *keys;   /* the shared keys that key_names are of */
     uint32_t *key_names;

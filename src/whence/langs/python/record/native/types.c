@@ -37,6 +37,9 @@ static const struct {
     {&PyList_Type, V_LIST},     {&PyTuple_Type, V_TUPLE},          {&PyDict_Type, V_DICT},
     {&PySet_Type, V_SET},       {&PyFrozenSet_Type, V_FROZENSET},  {&PyBytes_Type, V_BYTES},
     {&PyComplex_Type, V_COMPLEX}, {&PyByteArray_Type, V_BYTEARRAY},
+#if HAS_FROZENDICT
+    {&PyFrozenDict_Type, V_DICT}, /* written as if it extended dict: what it holds is the same */
+#endif
 };
 
 static uint8_t builtin_of(PyTypeObject *type)
@@ -120,7 +123,7 @@ static void find_slot_row(TypeEntry *entry)
     for (uint32_t i = 0; i < entry->slot_count; i++) {
         first = Py_MIN(first, entry->slots[i].offset);
         last = Py_MAX(last, entry->slots[i].offset);
-        plain = plain && !entry->slots[i].none_is_unset;
+        plain = plain && !entry->slots[i].none_is_unset && !entry->slots[i].after_items;
     }
     Py_ssize_t words = (last - first) / (Py_ssize_t)sizeof(PyObject *) + 1;
     entry->row = plain && words == (Py_ssize_t)entry->slot_count ? first : 0;
@@ -147,7 +150,7 @@ static bool collect_slots(TypeEntry *entry)
             if (is_slot(type, member)) {
                 entry->slots[entry->slot_count++] =
                     (SlotEntry){member->offset, name_number_of(member->name, strlen(member->name)),
-                                member->type == T_OBJECT};
+                                member->type == T_OBJECT, is_after_items(member)};
             }
         }
     }

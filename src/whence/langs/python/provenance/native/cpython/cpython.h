@@ -1,6 +1,6 @@
 /* What is read of CPython beyond its documented API. Nothing of it stands elsewhere.
  *
- * All of it is the same from 3.11 to 3.14. A version that differs gets a header of its own beside
+ * All of it is the same from 3.11 to 3.15. A version that differs gets a header of its own beside
  * this one; a version that was never tried is refused when the module is imported. */
 
 #ifndef WHENCE_TAGGING_CPYTHON_H
@@ -13,7 +13,7 @@
 
 static inline bool is_known_version(void)
 {
-    return PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000;
+    return PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000;
 }
 
 static inline PyObject *const *tuple_items(PyObject *tuple)

@@ -2,7 +2,7 @@
  *
  * The recorder reads frames, instances and numbers where the interpreter keeps them, because the
  * public functions would create objects, materialise `__dict__` or run code of the program. What
- * differs between minor versions is in v311.h … v314.h; this header selects one and adds what is the
+ * differs between minor versions is in v311.h … v315.h; this header selects one and adds what is the
  * same in all of them. No other file includes an internal header, asks for the version or reads a
  * private field.
  *
@@ -37,6 +37,9 @@ typedef struct _PyInterpreterFrame Frame;
 
 #if PY_MINOR_VERSION >= 14
 #include "internal/pycore_interpframe.h"
+#endif
+#if PY_MINOR_VERSION >= 15
+#include "internal/pycore_lazyimportobject.h"
 #endif
 #pragma GCC diagnostic pop
 
@@ -86,7 +89,9 @@ static inline bool may_be_resurrected(PyObject *generator)
            !((PyAsyncGenObject *)generator)->ag_closed;
 }
 
-#if PY_MINOR_VERSION == 14
+#if PY_MINOR_VERSION == 15
+#include "v315.h"
+#elif PY_MINOR_VERSION == 14
 #include "v314.h"
 #elif PY_MINOR_VERSION == 13
 #include "v313.h"
@@ -102,6 +107,32 @@ static inline bool may_be_resurrected(PyObject *generator)
 static inline PyObject *frame_stacked(const Frame *frame, int from_top)
 {
     return frame_stack_depth(frame) < from_top ? NULL : frame_stack_item(frame, from_top);
+}
+
+/* Whether a generator may be in a loop that has no iterator. From 3.15 on that is a loop over a list
+ * or tuple: the frame itself counts. It must have yielded, or await something. */
+static inline bool may_count_itself(PyObject *generator)
+{
+#if PY_MINOR_VERSION >= 15
+    return FRAME_STATE_SUSPENDED(((PyGenObject *)generator)->gi_frame_state);
+#else
+    return generator == NULL;
+#endif
+}
+
+/* How far such a loop is, if that is what is on the stack of a frame there. */
+static inline bool stacked_position(const Frame *frame, int from_top, Py_ssize_t *position)
+{
+#if PY_MINOR_VERSION >= 15
+    _PyStackRef item = frame->stackpointer[-from_top];
+    if (PyStackRef_IsTaggedInt(item)) {
+        *position = PyStackRef_UntagInt(item);
+        return true;
+    }
+    return false;
+#else
+    return frame == NULL && *position < from_top;
+#endif
 }
 
 /* What a generator waits for that passes on what another one yielded, at the event of its own yield;
@@ -121,7 +152,7 @@ static inline int resumed_after(const Frame *frame)
 /* The same for one that resumes: it stands below the value that is sent, which is for the other one. */
 static inline PyObject *waits_for_when_resumed(const Frame *frame)
 {
-    return resumed_after(frame) >= 2 ? frame_stacked(frame, 2) : NULL;
+    return resumed_after(frame) >= 2 ? frame_stacked(frame, WAITED_FOR_WHEN_RESUMED) : NULL;
 }
 
 /* The value that is sent into a generator, at the event of its resumption: it is on top of the stack.
@@ -262,6 +293,27 @@ static inline InstanceState instance_state(PyObject *object, PyTypeObject *type)
     return state;
 }
 
+#define HAS_FROZENDICT (PY_MINOR_VERSION >= 15)
+
+/* Whether a slot is behind the items of an object of variable size: from 3.15 on, classes that extend
+ * tuple may have slots. */
+static inline bool is_after_items(const PyMemberDef *member)
+{
+#if PY_MINOR_VERSION >= 15
+    return member->flags & _Py_AFTER_ITEMS;
+#else
+    return member == NULL;
+#endif
+}
+
+/* How much memory these items take. */
+static inline Py_ssize_t items_size(PyObject *object)
+{
+    Py_ssize_t size = Py_SIZE(object) * Py_TYPE(object)->tp_itemsize;
+    return (size + (Py_ssize_t)sizeof(void *) - 1) / (Py_ssize_t)sizeof(void *) *
+           (Py_ssize_t)sizeof(void *);
+}
+
 /* The value at an index of `values_index`, which is that of its name among the shared keys. */
 static inline PyObject *value_at(const PyDictValues *values, Py_ssize_t index)
 {
@@ -286,6 +338,26 @@ static inline PyObject *shared_key(PyTypeObject *type, Py_ssize_t index)
 }
 
 /* ---- dicts ---- */
+
+/* Whether code can run with these as its module's variables. */
+static inline bool is_namespace(PyObject *object)
+{
+#if HAS_FROZENDICT
+    return PyAnyDict_Check(object);
+#else
+    return PyDict_Check(object);
+#endif
+}
+
+/* Whether it stands in a namespace for what is imported when it is first used (3.15). */
+static inline bool is_lazy_import(PyObject *object)
+{
+#if PY_MINOR_VERSION >= 15
+    return PyLazyImport_CheckExact(object);
+#else
+    return object == NULL;
+#endif
+}
 
 /* Looks up a str: runs no code if the dict is one of a namespace. Borrowed. */
 static inline PyObject *dict_get(PyObject *dict, PyObject *key, Py_hash_t hash)

@@ -81,7 +81,8 @@ static inline bool yields_from_another(const Frame *frame)
     return instruction_argument(frame_instruction(frame) + 1) % 4 >= 2;
 }
 
-enum { WAITED_FOR_WHEN_YIELDING = 1 }; /* where it stands on the stack, from the top */
+/* Where it stands on the stack, from the top. */
+enum { WAITED_FOR_WHEN_YIELDING = 1, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 

@@ -82,7 +82,8 @@ static inline bool yields_from_another(Frame *frame)
            frame_generator(frame)->gi_frame_state == FRAME_SUSPENDED_YIELD_FROM;
 }
 
-enum { WAITED_FOR_WHEN_YIELDING = 1 }; /* where it stands on the stack, from the top */
+/* Where it stands on the stack, from the top. */
+enum { WAITED_FOR_WHEN_YIELDING = 1, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 

@@ -92,7 +92,7 @@ static inline bool yields_from_another(const Frame *frame)
 
 /* Where it stands on the stack, from the top. The generator has not yielded yet: the value is still
  * above it. */
-enum { WAITED_FOR_WHEN_YIELDING = 2 };
+enum { WAITED_FOR_WHEN_YIELDING = 2, WAITED_FOR_WHEN_RESUMED = 2 };
 
 /* ---- code ---- */
 
