@@ -44,7 +44,7 @@ WORDS: Final = {
 """Words of a name, or two of its words joined: the least length of a text that is a secret."""
 
 _WORD = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z\x80-\xff]+|[0-9]+")
-_KEY = re.compile(
+_KEY = (
     rb"(?<![A-Za-z0-9_-])(?:"
     rb"(?:AKIA|ASIA)[A-Za-z0-9_-]{12,}"
     rb"|AIza[A-Za-z0-9_-]{20,}"
@@ -61,6 +61,11 @@ _KEY = re.compile(
     rb"|(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}://"
     rb"[^\0 \t-\r/:@?#\"'<>]*:[^\0 \t-\r/@?#\"'<>]+@"
 )
+_MARKS = (
+    "AKIA", "ASIA", "AIza", "gh", "glpat-", "xox", "k_live_", "sk-", "eyJ", "earer ", "asic ",
+    "-----BEGIN ", "://",
+)  # fmt: skip
+"""Of these, a text with a key has one."""
 _FIRST = frozenset("AgxsreBb-")
 _NEAR = 34
 """Within so many characters a URL has its first colon."""
@@ -146,7 +151,7 @@ class Secrets:
             if not text.isascii():
                 return False
             text = text[:_LONGEST_KEY].encode()
-        return _KEY.match(text[:_LONGEST_KEY]) is not None
+        return _keys().match(text[:_LONGEST_KEY]) is not None
 
     def digest(self, value: str | bytes | int) -> tuple[int, int, bytes]:
         """The kind, the length and the digest of a secret."""
@@ -165,10 +170,10 @@ class Secrets:
 
     def without_keys(self, text: str) -> str:
         """A text in which the keys of well-known services are replaced."""
-        if self.salt is None:
+        if self.salt is None or not any(mark in text for mark in _MARKS):
             return text
         raw = text.encode("utf-8", "surrogatepass")
-        return _KEY.sub(self._replaced, raw).decode("utf-8", "surrogatepass")
+        return _keys().sub(self._replaced, raw).decode("utf-8", "surrogatepass")
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
         return secret_text(SECRET_TEXT, len(match[0]), self._digest(b"\0" + match[0])).encode()
@@ -216,6 +221,11 @@ def secret_text(kind: int, length: int, digest: bytes) -> str:
     """How a secret is shown."""
     unit = {SECRET_TEXT: "character", SECRET_BYTES: "byte"}.get(kind, "bit")
     return f"<secret {digest.hex()[:12]}…, {length:,} {unit}{'' if length == 1 else 's'}>"
+
+
+def _keys() -> re.Pattern[bytes]:
+    """Matches keys. It takes long to compile, and most processes do not need it."""
+    return re.compile(_KEY)
 
 
 def _glob(pattern: str) -> bytes:
