@@ -36,6 +36,7 @@ from whence.langs.python.record.recording import MAX_BYTES, Settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
 from whence.langs.python.recordings import new_recording, remove
+from whence.user_folders import write_private_file
 
 _RECORDED_TEST = "_whence_pytest.recorded_test"
 _SHORTEST, _LONGEST = 30.0, 600.0
@@ -150,7 +151,7 @@ class Failures:
         limit = min(_LONGEST, max(_SHORTEST, _MAX_SLOWDOWN * failure.seconds))
         reply = self._run_once(failure, output, limit, whole_values=True)
         if reply is None or reply.cut_off:
-            output.write_bytes(b"")
+            write_private_file(output, b"")
             reply = self._run_once(failure, output, _LONGEST, whole_values=False)
         return reply or Reply(problem=f"it did not end within {_LONGEST:.0f} seconds")
 

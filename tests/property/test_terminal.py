@@ -32,6 +32,7 @@ from whence.model.question import Question
 from whence.model.value import FULL, Kind, Limits, Value, show
 from whence.model.verdict import Verdict
 from whence.ports import Tree
+from whence.printable_text import printable
 from whence.report.changes import changes
 from whence.search.registry import STRATEGIES
 from whence.search.space import Switches
@@ -48,7 +49,6 @@ from whence.ui.terminal.loop import converse
 from whence.ui.terminal.multiline import brief, fit, fold
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.question_text import question_lines
-from whence.ui.terminal.screen import printable
 
 # --- what is typed ------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from whence.printable_text import printable, raw
+
 _QUIET_SECONDS, _REFRESH_SECONDS = 1.0, 0.5
 _ERASE = "\r\x1b[K"
 _BAR = 20
@@ -54,7 +56,7 @@ def percent_reporter(activity: str, least: int = 0) -> Callable[[int, int], None
             return
         shown = percent
         text = "" if done >= of else f"{activity}: {percent} %"
-        print(f"{_ERASE}{text}", end="", file=sys.stderr, flush=True)
+        print(f"{_ERASE}{printable(text)}", end="", file=raw(sys.stderr), flush=True)
 
     return report
 
@@ -63,7 +65,7 @@ class ProgressDisplay:
     """A display of what a person waits for: `with waiting("running it again"):`."""
 
     def __init__(self, stream: TextIO | None = None, quiet: float = _QUIET_SECONDS) -> None:
-        self._stream = sys.stderr if stream is None else stream
+        self._stream = raw(sys.stderr if stream is None else stream)
         self._quiet = quiet
         self._is_terminal = self._stream is not None and self._stream.isatty()
         self._lock = threading.Lock()
@@ -118,7 +120,7 @@ class ProgressDisplay:
                     seconds = time.monotonic() - current.since
                     if seconds >= self._quiet:
                         self._has_line = True
-                        line = f"{current.text()}: {seconds:,.0f} s (Ctrl-C stops it)"
+                        line = printable(f"{current.text()}: {seconds:,.0f} s (Ctrl-C stops it)")
                         width = shutil.get_terminal_size().columns - 1
                         self._write(f"{_ERASE}{line[:width]}")
             time.sleep(min(_REFRESH_SECONDS, self._quiet))

@@ -17,6 +17,7 @@ from whence.report.record import record
 from whence.report.regression_test import regression_test, write_test
 from whence.report.text import lines
 from whence.session.reaction import react
+from whence.user_folders import write_private_file
 
 
 def write_report(
@@ -95,7 +96,7 @@ def _write(path: Path | None, text: str) -> None:
         sys.stdout.write(text)
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        write_private_file(path, text)
     except OSError as problem:
         raise WhenceError(
             f"{path}: the diagnosis cannot be written ({problem.strerror})"

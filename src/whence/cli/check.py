@@ -35,6 +35,7 @@ from whence.langs.python.record.recording import usual_settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder, sign
 from whence.langs.python.recording_trust import PythonRecordingTrust
+from whence.langs.python.replay.rerun_process import secret_names
 from whence.langs.python.symptoms.run_symptom import summarize_run
 from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_pages import TraceHeader
@@ -130,7 +131,7 @@ def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Pat
         )
         ran = run_first(run)
         if again.exists() and again.stat().st_size:
-            keep_environment(again)
+            keep_environment(again, run.order.settings.options)
             sign(again, key_folder())
     os.close(run.stdout or 0)
     if not again.exists() or not again.stat().st_size:
@@ -142,7 +143,13 @@ def _run_again(path: Path, header: TraceHeader, time_limit: float | None) -> Pat
 def _order(header: TraceHeader, output: str) -> Order:
     """Run the recorded program with the same user code, and record whole values."""
     rules = UserCodeRules.from_header(header.options)
-    settings = usual_settings(output, rules=rules, whole_values=True)
+    settings = usual_settings(
+        output,
+        rules=rules,
+        whole_values=True,
+        keep_secrets=header.options.get("keep_secrets") is True,
+        secret_names=secret_names(header.options),
+    )
     settings = replace(settings, children=bool(header.options.get("children")))
     return Order(Target.from_words(header.words), settings)
 

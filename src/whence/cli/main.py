@@ -14,12 +14,13 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import whence
 from whence.errors import WhenceError, bug_notice, cause_outside
+from whence.printable_text import PrintableStream, printable_lines, raw
 
 COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
@@ -44,10 +45,13 @@ class _Parser(argparse.ArgumentParser):
         """Print the message without the marks that words got in `main`."""
         super().error(message.replace("\\x00", "").replace(MARK, ""))
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(printable_lines(message), file)
+
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """The whole command line, or that of some commands."""
-    whole = argparse.ArgumentParser(
+    whole = _Parser(
         prog="whence",
         description="Finds the call that went wrong: takes the calls of a run as a tree, asks "
         "whether a few of them are right, and names the one at fault.",
@@ -65,18 +69,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     is_guest = words[:1] == [GUEST]
+    with contextlib.nullcontext() if is_guest else _printable_streams():
+        return _run(words, is_guest, is_process=arguments is None)
+
+
+def _run(words: list[str], is_guest: bool, is_process: bool) -> int:
     if words[:1] and words[0] in _RUNNING:
         words = importlib.import_module("whence.cli.record").protected(words)
-    if not is_guest:
-        _prepare_streams()
-        if arguments is None:
-            _end_orderly()
     try:
+        if is_process and not is_guest:
+            _end_orderly()
         if words[:1] == ["test"]:
             words = importlib.import_module("whence.cli.test").separated(words)
         options = parser((GUEST,) if is_guest else COMMANDS).parse_args(words)
     except KeyboardInterrupt:  # the modules of the commands are imported here
-        print("whence: stopped", file=sys.stderr)
+        _complain("stopped")
         return 130
     missing = _option_without_value(options)
     if missing:
@@ -86,12 +93,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except WhenceError as problem:
-        print(f"whence: {problem}", file=sys.stderr)
+        _complain(str(problem))
         return 2
     except KeyboardInterrupt:
         if is_guest:  # it is the program's own, and the interpreter ends as it does without us
             raise
-        print("whence: stopped", file=sys.stderr)
+        _complain("stopped")
         return 130
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
@@ -102,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cause = cause_outside(problem)
         if cause is None:
             return _report_bug()
-        print(f"whence: {cause}", file=sys.stderr)
+        _complain(cause)
         return 2
     except Exception:
         return _report_bug()
@@ -125,9 +132,13 @@ def _option_without_value(options: argparse.Namespace) -> str:
 
 def _report_bug() -> int:
     """Print the exception that is being handled, and what to do about it."""
-    traceback.print_exc()
-    print(bug_notice(whence.__version__), file=sys.stderr)
+    text = f"{traceback.format_exc()}{bug_notice(whence.__version__)}"
+    print(printable_lines(text), file=sys.stderr)
     return 70
+
+
+def _complain(problem: str) -> None:
+    print(f"whence: {printable_lines(problem)}", file=sys.stderr)
 
 
 def _end_orderly() -> None:
@@ -138,14 +149,24 @@ def _end_orderly() -> None:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
-def _prepare_streams() -> None:
-    """Make sure that writing any character to the standard streams cannot fail."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
+@contextlib.contextmanager
+def _printable_streams() -> Iterator[None]:
+    """Have what we write made printable, and make sure that writing any character cannot fail."""
+    before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    target: TextIO
+    for name, stream in before.items():
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            target = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        else:
+            target = raw(stream)
+            if isinstance(target, io.TextIOWrapper):
+                target.reconfigure(errors="backslashreplace")
+        setattr(sys, name, PrintableStream(target))
+    try:
+        yield
+    finally:
+        for name, stream in before.items():
+            setattr(sys, name, stream)
 
 
 def _forget_output() -> None:

@@ -41,6 +41,7 @@ from whence.session.state import State
 from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal import messages
 from whence.ui.terminal.screen import Screen
+from whence.user_folders import write_private_file
 
 _SAY = "say --wrong N or --missing"
 
@@ -218,7 +219,7 @@ def _draw(picture: Picture, file: Path) -> None:
         print(f"The picture is in {file}.")
         return
     instead = file.with_suffix(".txt")
-    instead.write_text("\n".join(as_text(picture)) + "\n", encoding="utf-8")
+    write_private_file(instead, "\n".join(as_text(picture)) + "\n")
     print(f"Graphviz (dot) is not installed, so the calls are in {instead}: {GRAPHVIZ}")
 
 

@@ -26,6 +26,7 @@ from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
 from whence.langs.python.recordings import remove_companions
+from whence.secret_values import VARIABLE as SECRET_VARIABLE
 
 _USAGE = "whence record [OPTIONS] (script.py | -m MODULE | -c CODE | --call FUNCTION) [ARGS]"
 
@@ -151,6 +152,15 @@ def _configure_trace(group: argparse._ActionsContainer) -> None:
         "the trace",
     )  # fmt: skip
     group.add_argument(
+        "--secret", action="append", default=[], metavar="PATTERN",
+        help="values under names that match are secrets, as those under password or api_key are: "
+        f"only a digest is recorded (may be repeated; {SECRET_VARIABLE} in the environment holds "
+        "more, separated by commas)",
+    )  # fmt: skip
+    group.add_argument(
+        "--keep-secrets", action="store_true", help="record passwords, tokens and keys as they are"
+    )
+    group.add_argument(
         "--backend", choices=[NATIVE, PURE],
         help=f"how to record (default: the first that works, see `whence doctor`; {VARIABLE} in "
         "the environment means the same)",
@@ -223,6 +233,8 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
         rules=rules,
         backend=options.backend,
         whole_values=options.whole_values,
+        keep_secrets=options.keep_secrets,
+        secret_names=tuple(options.secret),
     )
     return Order(
         target,

@@ -86,7 +86,8 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
     remove_companions(recording)
-    ran = run_first(_first_run(options, target, recording))
+    first = _first_run(options, target, recording)
+    ran = run_first(first)
     if ran.ending_signal is not None:
         return 128 + ran.ending_signal
     if not recording.exists() or not recording.stat().st_size:
@@ -98,7 +99,7 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
         print(f"whence: the program was killed by {_name(-ran.status)}", file=sys.stderr)
     if options.recording is None:
         with contextlib.suppress(OSError):
-            keep_environment(recording)
+            keep_environment(recording, first.order.settings.options)
     sign(recording, key_folder())
     opened = open_any(recording)
     if options.answers is None:

@@ -31,6 +31,7 @@ from whence.model.verdict import Verdict
 from whence.oracle.remembered import StoredAnswer
 from whence.regular_files import read_regular_file
 from whence.store.checked_lines import checked_line, intact_parts, is_checked
+from whence.user_folders import open_private_file
 
 NAME = "answers.jsonl"
 WITHDRAWN = "withdrawn"
@@ -128,7 +129,9 @@ class AnswerFile:
         if not text:
             return
         try:
-            with self.path.open("a+b", buffering=0) as file:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            descriptor = open_private_file(self.path, flags)
+            with os.fdopen(descriptor, "a+b", buffering=0) as file:
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX)
                 if not _ends_a_line(file.fileno()):

@@ -12,6 +12,7 @@ from whence.model.equation import StableEquation
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.oracle.remembered import StoredAnswer
 from whence.ports import Identify, Tree
+from whence.secret_values import secrets_for
 from whence.store.answer_file import AnswerFile, withdrawal
 from whence.tree.readable_call import readable_call
 
@@ -105,8 +106,9 @@ class AnswerWriter:
             if isinstance(equation, str):
                 continue
             mark = str(answer.mark) if answer.mark else ""
+            expected = answer.expected and secrets_for().without_keys(answer.expected)
             stored[equation.digest] = StoredAnswer(
-                equation, answer.verdict, PERSON, "", answer.expected, mark
+                equation, answer.verdict, PERSON, "", expected, mark
             )
         return stored
 

@@ -35,7 +35,7 @@ from whence.errors import WhenceError
 from whence.ports import Tree
 from whence.store.checked_lines import checked_line, intact_parts, is_checked
 from whence.tree.fingerprint import fingerprint
-from whence.user_folders import state_folder
+from whence.user_folders import make_private_folder, open_private_file, state_folder
 
 VERSION = 2
 _FIRST_BYTES = b'{"whence": "session"'
@@ -123,7 +123,7 @@ class SessionLog(Generic[Entry]):
             "fingerprint": self._about,
         }
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             self._file = _open_locked(path)  # before reading: another process could still append
         except OSError as problem:
             raise self._not_writable(problem) from problem
@@ -310,7 +310,7 @@ def _open_locked(path: Path, flags: int = 0) -> io.FileIO:
     """The file, opened for appending and locked. Two processes must not append to one log."""
 
     def opener(name: str, _: int) -> int:
-        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | flags, 0o666)
+        return open_private_file(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags)
 
     while True:
         file = io.FileIO(str(path), "a+", opener=opener)

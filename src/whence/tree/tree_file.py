@@ -43,6 +43,7 @@ from whence.tree.lines import (
     read_line,
 )
 from whence.tree.reader import MAX_ID, VERSION, Progress, TreeHeader, read_calls, read_header
+from whence.user_folders import open_private_file
 
 _KEPT_CALLS = 64
 _KEPT_LINE = 64 * 2**10
@@ -269,7 +270,9 @@ def write_tree(
     in_place = path.exists() and not path.is_file()
     beside = path if in_place else path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
     try:
-        with beside.open("w" if in_place else "x", encoding="utf-8", newline="\n") as file:
+        flags = os.O_WRONLY | (0 if in_place else os.O_CREAT | os.O_EXCL)
+        descriptor = open_private_file(beside, flags)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             try:
                 file.writelines(_json_line(record, file) for record in _records(tree, find, header))
                 file.close()

@@ -32,7 +32,12 @@ from whence.ports import Columns, Int32s
 from whence.tree.build import NO_PARENT
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
 from whence.tree.column_tree import ColumnTree, DetailSource
-from whence.user_folders import cache_folder
+from whence.user_folders import (
+    cache_folder,
+    make_private_folder,
+    new_private_file,
+    write_private_file,
+)
 
 INDEX_VERSION = 1
 """Raise it whenever the columns, the digests or the details of a tree change."""
@@ -196,14 +201,14 @@ def save(
     """
     try:
         directory = _directory(path)
-        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(directory.parent)
         _forget_useless(directory.parent)
         unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=directory.parent))
     except (OSError, WhenceError):
         return False
     try:
         for name, array in (extras or {}).items():
-            np.save(unfinished / f"extra-{name}.npy", array, allow_pickle=False)
+            _save(unfinished / f"extra-{name}.npy", array)
         _write(unfinished, path, stamp, tree, kind)
         if directory.exists():
             directory.rename(unfinished / "replaced")
@@ -223,12 +228,12 @@ def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: st
     unwritten = [name for name, value in _UNWRITTEN.items() if bool(np.all(arrays[name] == value))]
     for name, array in arrays.items():
         if name not in unwritten:
-            np.save(directory / f"{name}.npy", array, allow_pickle=False)
+            _save(directory / f"{name}.npy", array)
     tables = {
         "functions": [encode_function(function) for function in tree.functions],
         "rules": [encode_rule(rule) for rule in tree.rules],
     }
-    (directory / "tables.json").write_text(json.dumps(tables), encoding="utf-8")
+    write_private_file(directory / "tables.json", json.dumps(tables))
     about = {
         "format": _format(),
         "file": str(path.absolute()),
@@ -239,7 +244,12 @@ def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: st
         "unwritten": unwritten,
         "extras": kind,
     }
-    (directory / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    write_private_file(directory / "about.json", json.dumps(about))
+
+
+def _save(path: Path, array: npt.NDArray[Any]) -> None:
+    with new_private_file(path) as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def _format() -> list[Any]:

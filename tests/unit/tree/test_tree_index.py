@@ -309,3 +309,15 @@ def test_useless_indexes_are_removed_when_another_is_made(written: Written, cach
     assert sorted(Path(each["file"]).name for each in about) == ["kept", "new"]
     assert fresh.exists()
     assert not abandoned.exists()
+
+
+def test_an_index_is_for_this_user_only(written: Written, cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        open_tree(written(*NODES))
+    finally:
+        os.umask(before)
+    places = [cache, *cache.rglob("*")][1:]
+    assert any(place.suffix == ".npy" for place in places)
+    for place in places:
+        assert place.stat().st_mode & 0o777 == (0o700 if place.is_dir() else 0o600), place

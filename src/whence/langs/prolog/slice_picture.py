@@ -20,6 +20,7 @@ from whence.errors import WhenceError
 from whence.langs.prolog.debug_slice import extent_of
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, answer_at
+from whence.user_folders import write_private_file
 
 MOST = 400
 SKIPPED = " …"
@@ -278,6 +279,6 @@ def write_svg(picture: Picture, file: Path) -> None:
     if done.returncode:
         raise WhenceError(f"dot could not draw the tree: {done.stderr.strip()}")
     try:
-        file.write_text(done.stdout, encoding="utf-8")
+        write_private_file(file, done.stdout)
     except OSError as problem:
         raise WhenceError(f"{file}: cannot be written ({problem.strerror})") from problem

@@ -20,14 +20,13 @@ from _blake2 import blake2b
 from collections.abc import Iterator
 
 from whence.errors import WhenceError
-from whence.user_folders import PRIVATE_FILE, make_private_folder, open_private_file, state_folder
+from whence.user_folders import open_private_file, state_folder, user_key
 
 SIGNATURE = "signature"
 PARTS = ("", "environment.json", "stdin", "journal", "tail")
 """The files of a recording that a re-run depends on; the empty one is the trace itself."""
 AnyPath = str | os.PathLike[str]
 _KEY_FILE = "recording-key"
-_KEY_BYTES = 32
 _PERSON = b"whence-recording"
 _PIECE = 2**20
 _MOST_SIGNED = 2**16
@@ -60,7 +59,7 @@ def sign(recording: AnyPath, folder: str) -> None:
     if not folder:
         return
     with contextlib.suppress(OSError, WhenceError):
-        key = _key(folder, create=True)
+        key = user_key(folder, _KEY_FILE, create=True)
         lines = [
             json.dumps({"part": part, "mac": _mac(path, part, key)}) + "\n"
             for part, path in _files(recording)
@@ -99,7 +98,7 @@ def allow(recording: AnyPath) -> None:
 
 def _check(recording: AnyPath) -> str:
     try:
-        key = _key(str(state_folder()), create=False)
+        key = user_key(str(state_folder()), _KEY_FILE, create=False)
         signed = _signed_parts(recording)
     except FileNotFoundError:
         return "it was not recorded by you on this machine"
@@ -157,37 +156,6 @@ def _signed_parts(recording: AnyPath) -> dict[str, str]:
     if not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the signature is damaged")
     return {str(entry.get("part")): str(entry.get("mac")) for entry in entries}
-
-
-def _key(folder: str, *, create: bool) -> bytes:
-    """This user's secret key."""
-    path = os.path.join(folder, _KEY_FILE)
-    try:
-        with open(path, "rb") as file:
-            status, key = os.fstat(file.fileno()), file.read(_KEY_BYTES + 1)
-    except FileNotFoundError:
-        if not create:
-            raise
-        _make_key(path)
-        return _key(folder, create=False)
-    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE_FILE:
-        raise WhenceError(f"{path} is not yours alone")
-    if len(key) != _KEY_BYTES:
-        raise WhenceError(f"{path} is damaged; remove it, and a new one is made")
-    return key
-
-
-def _make_key(path: str) -> None:
-    """Create the key; one that another process creates meanwhile stays."""
-    make_private_folder(os.path.dirname(path))
-    fresh = f"{path}.{os.getpid()}"
-    with os.fdopen(open_private_file(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-        file.write(os.urandom(_KEY_BYTES))
-    try:
-        with contextlib.suppress(FileExistsError):
-            os.link(fresh, path)
-    finally:
-        os.unlink(fresh)
 
 
 def _state(path: str) -> tuple[object, ...]:

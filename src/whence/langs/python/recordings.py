@@ -26,6 +26,7 @@ from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.recording_signature import PARTS, SIGNATURE
 from whence.model.symptom import Symptom
 from whence.regular_files import read_regular_file
+from whence.user_folders import make_private_folder, open_private_file, write_private_file
 
 FOLDER = ".whence"
 _RUNS = "runs"
@@ -43,10 +44,10 @@ def folder(start: Path | None = None) -> Path:
     here = Path.cwd() if start is None else start.absolute()
     path = nearest(here) or here / FOLDER
     try:
-        (path / _RUNS).mkdir(parents=True, exist_ok=True)
+        make_private_folder(path / _RUNS)
         ignore = path / ".gitignore"
         if not ignore.exists():
-            ignore.write_text(_IGNORED, encoding="utf-8")
+            write_private_file(ignore, _IGNORED)
     except OSError as problem:
         reason = f"recordings cannot be kept there ({problem.strerror})"
         raise WhenceError(f"{path}: {reason}") from problem
@@ -77,7 +78,7 @@ def new_recording(name: str, start: Path | None = None) -> Path:
         with _locked(runs):
             number = max(map(_number, _files(runs)), default=0) + 1
             path = runs / f"{fit}-{number}.whence"
-            path.touch(mode=0o600, exist_ok=False)
+            os.close(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     except OSError as problem:
         reason = f"the recording cannot be written there ({problem.strerror})"
         raise WhenceError(f"{runs}: {reason}") from problem
@@ -146,9 +147,7 @@ def write_symptom(recording: Path, symptom: Symptom) -> None:
     """Keep what is wrong about a recorded run beside it."""
     path = beside(recording, "symptom.json")
     try:
-        path.write_text(
-            json.dumps(_without_empty(to_data(symptom)), indent=1) + "\n", encoding="utf-8"
-        )
+        write_private_file(path, json.dumps(_without_empty(to_data(symptom)), indent=1) + "\n")
     except OSError as problem:
         raise WhenceError(f"{path}: cannot be written ({problem.strerror})") from problem
 

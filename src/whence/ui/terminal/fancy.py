@@ -22,13 +22,13 @@ from rich.console import Console
 from rich.highlighter import ReprHighlighter
 from rich.text import Text
 
+from whence.printable_text import printable, raw
 from whence.ui.terminal.screen import (
     Complete,
     Line,
     Tone,
     hanging,
     no_completion,
-    printable,
     wrap,
 )
 
@@ -49,7 +49,7 @@ class FancyScreen:
 
     def __init__(self, output: TextIO) -> None:
         """Write to a terminal; NO_COLOR leaves bold and dim and takes the colours away."""
-        self._console = Console(file=output, highlight=False, markup=False, emoji=False)
+        self._console = Console(file=raw(output), highlight=False, markup=False, emoji=False)
         self._values = ReprHighlighter()
         depth = ColorDepth.MONOCHROME if os.environ.get("NO_COLOR") else None
         self._session: PromptSession[str] = PromptSession(

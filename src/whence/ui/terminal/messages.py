@@ -14,6 +14,7 @@ from whence.model.symptom import SYMPTOM
 from whence.model.trial import Trial
 from whence.model.value import show
 from whence.model.verdict import PERSON, Answer, Trust, Verdict
+from whence.printable_text import printable
 from whence.report.source import Sources
 from whence.session.events import Revise
 from whence.session.state import Facts, State
@@ -21,7 +22,7 @@ from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
 from whence.ui.terminal.listing import SAID
 from whence.ui.terminal.multiline import brief
-from whence.ui.terminal.screen import Line, Tone, hanging, printable, wrap
+from whence.ui.terminal.screen import Line, Tone, hanging, wrap
 
 _WIDTH = 100
 _MOST_CALLS = 8

@@ -10,12 +10,12 @@ from __future__ import annotations
 import shutil
 from typing import TextIO
 
+from whence.printable_text import printable
 from whence.ui.terminal.screen import (
     Complete,
     Line,
     hanging,
     no_completion,
-    printable,
     wrap,
 )
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from whence.printable_text import printable
 
 Complete = Callable[[str], Sequence[str]]
 """Maps the text before the cursor to the texts that could replace it."""
@@ -74,8 +75,6 @@ class Screen(Protocol):
 
 _LABEL = re.compile(r"\s*(?:\S+(?: \S+){0,3}  +)?")
 _NARROWEST = 20
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_NAMED = {"\n": r"\n", "\r": r"\r", "\t": "    "}
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -102,19 +101,3 @@ def hanging(line: str, width: int) -> list[str]:
     )
     first, rest = line[:column], " " * (column + 2)
     return [(rest if number else first) + piece for number, piece in enumerate(pieces)]
-
-
-def printable(text: str) -> str:
-    """The text with control characters and everything else that could leave its line spelt out."""
-    if text.isprintable():
-        return text
-    return "".join(_spelt(character) for character in text)
-
-
-def _spelt(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN:
-        return character
-    if character in _NAMED:
-        return _NAMED[character]
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

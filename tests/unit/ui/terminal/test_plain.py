@@ -1,8 +1,9 @@
 import io
 from typing import NoReturn
 
+from whence.printable_text import printable
 from whence.ui.terminal.plain import PlainScreen
-from whence.ui.terminal.screen import Line, Tone, printable, wrap
+from whence.ui.terminal.screen import Line, Tone, wrap
 
 
 def ascii_output() -> tuple[io.BytesIO, io.TextIOWrapper]:

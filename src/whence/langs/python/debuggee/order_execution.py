@@ -26,6 +26,7 @@ from whence.langs.python.record.recording import Recording, WrittenRecording
 from whence.langs.python.record.repeatable import aside, directly
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import STOPPED
+from whence.printable_text import printable
 
 if TYPE_CHECKING:
     from whence.langs.python.debuggee.checkpoint_forks import CheckpointForks
@@ -226,26 +227,25 @@ def _zoom_watch(zoom: Zoom, recording: Recording, journal: Journal | None) -> St
 def _say_where_it_goes(recording: Recording) -> None:
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(
-            f"whence: another process records into {recording.instead_of}; "
-            f"this run goes to {recording.output}\n"
+            f"whence: another process records into {printable(recording.instead_of)}; "
+            f"this run goes to {printable(recording.output)}\n"
         )
         sys.stderr.flush()
 
 
 def _say_what_was_written(written: WrittenRecording, journal: str, when: ClosingMessage) -> None:
     """After the program's last output. `journal`: why the journal is not whole."""
-    stream = sys.stderr
+    stream, output = sys.stderr, printable(written.output)
     try:
         if journal:
-            stream.write(f"whence: the journal of {written.output} is not whole: {journal}\n")
+            reason = printable(journal)
+            stream.write(f"whence: the journal of {output} is not whole: {reason}\n")
         if written.problem is not None:
-            stream.write(f"whence: {written.output} is not whole: {written.problem}\n")
+            stream.write(f"whence: {output} is not whole: {printable(written.problem)}\n")
         elif when is ClosingMessage.ALWAYS or (
             when is ClosingMessage.AT_TERMINAL and stream.isatty()
         ):
-            stream.write(
-                f"whence: {written.output}: {written.calls:,} calls, {written.size:,} bytes\n"
-            )
+            stream.write(f"whence: {output}: {written.calls:,} calls, {written.size:,} bytes\n")
         stream.flush()
     except (AttributeError, OSError, ValueError):
         pass  # the program closed or replaced it

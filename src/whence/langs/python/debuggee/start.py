@@ -9,6 +9,7 @@ from whence.errors import WhenceError, bug_notice, cause_outside
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.order import Order
 from whence.langs.python.debuggee.order_execution import execute
+from whence.printable_text import printable_lines
 
 _CHUNK = 2**16
 
@@ -20,19 +21,19 @@ def main(interpreter: InterpreterStart, descriptor: str) -> None:
         order.target.check()
         execute(order, interpreter)
     except WhenceError as problem:
-        print(f"whence: {problem}", file=sys.stderr)
+        print(f"whence: {printable_lines(str(problem))}", file=sys.stderr)
         sys.exit(2)
     except Exception as problem:
         cause = cause_outside(problem) if isinstance(problem, OSError) else None
         if cause is not None:
-            print(f"whence: {cause}", file=sys.stderr)
+            print(f"whence: {printable_lines(cause)}", file=sys.stderr)
             sys.exit(2)
         import traceback
 
         import whence
 
-        traceback.print_exc()
-        print(bug_notice(whence.__version__), file=sys.stderr)
+        text = f"{traceback.format_exc()}{bug_notice(whence.__version__)}"
+        print(printable_lines(text), file=sys.stderr)
         sys.exit(70)
 
 

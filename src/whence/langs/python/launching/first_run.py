@@ -25,10 +25,12 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.order import Order, StopSignal
 from whence.langs.python.launching.debuggee_process import start_debuggee
+from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.recordings import beside
 from whence.regular_files import read_regular_file
-from whence.user_folders import open_private_file
+from whence.secret_values import secrets_for
+from whence.user_folders import open_private_file, write_private_file
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
 """Ends the debuggee, which keeps what it recorded. Hardly any program uses this signal."""
@@ -102,16 +104,28 @@ def _stop_signals(run: FirstRun) -> Iterator[StopSignal]:
         yield StopSignal(int(FULL), f"it was stopped with {megabytes:,.0f} MB")
 
 
-def keep_environment(recording: Path) -> None:
-    """Store the environment of this process beside a recording, readable only by its owner."""
-    path = beside(recording, "environment.json")
-    descriptor = open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        json.dump(dict(os.environ), file, indent=1, sort_keys=True)
+def keep_environment(recording: Path, options: RecordOptions) -> None:
+    """Store the environment of this process beside a recording, of secrets only digests."""
+    secrets = secrets_for(options.keep_secrets, options.secret_names)
+    text = json.dumps(secrets.environment(os.environ), indent=1, sort_keys=True)
+    write_private_file(beside(recording, "environment.json"), text)
 
 
 def kept_environment(recording: Path) -> dict[str, str] | None:
-    """The environment that is stored beside a recording, if there is one."""
+    """The environment that is stored beside a recording, if there is one.
+
+    Its secrets are taken from the present environment, if their digests fit.
+    """
+    stored = _stored_environment(recording)
+    return None if stored is None else secrets_for().restored(stored, os.environ)[0]
+
+
+def missing_secrets(recording: Path) -> list[str]:
+    """The secret variables of the recorded environment that the present one does not have."""
+    return secrets_for().restored(_stored_environment(recording) or {}, os.environ)[1]
+
+
+def _stored_environment(recording: Path) -> dict[str, object] | None:
     path = beside(recording, "environment.json")
     try:
         variables = json.loads(read_regular_file(path))
@@ -121,7 +135,7 @@ def kept_environment(recording: Path) -> dict[str, str] | None:
         raise WhenceError(f"{path}: cannot be read ({problem})") from problem
     if not isinstance(variables, dict):
         raise WhenceError(f"{path}: holds no environment")
-    return {str(name): str(value) for name, value in variables.items()}
+    return {str(name): value for name, value in variables.items()}
 
 
 # --- waiting -------------------------------------------------------------------------------------

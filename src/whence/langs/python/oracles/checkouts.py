@@ -21,7 +21,7 @@ from pathlib import Path
 from whence.errors import WhenceError
 from whence.langs.python.launching.own_python import tool_command
 from whence.langs.python.oracles.program_versions import ReferenceVersion, is_below
-from whence.user_folders import cache_folder
+from whence.user_folders import cache_folder, make_private_folder
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w,\-]*\])?==[\w.!+\-]+\Z")
 
@@ -112,7 +112,7 @@ def from_package(text: str, files: Sequence[str]) -> ReferenceVersion:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     folder = cache_folder() / "reference" / version / re.sub(r"[^\w.\-]", "_", text)
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder.parent)
         fresh = tempfile.mkdtemp(dir=folder.parent)
         done = subprocess.run(
             tool_command(

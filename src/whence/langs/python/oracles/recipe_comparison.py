@@ -57,6 +57,10 @@ class _RecipeComparer:
 
     def compare(self, ours: r.Recipe, theirs: r.Recipe) -> Comparison:
         """Two recipes."""
+        if isinstance(ours, r.SecretRecipe) and isinstance(theirs, r.SecretRecipe):
+            if ours.digest == theirs.digest:
+                return Comparison(Match.SAME)
+            return Comparison(Match.DIFFERENT, "another secret")
         for recipe in (ours, theirs):
             if isinstance(recipe, r.UnknownRecipe):
                 return Comparison(Match.UNKNOWN, recipe.reason)

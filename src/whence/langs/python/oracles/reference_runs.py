@@ -42,6 +42,7 @@ from whence.langs.python.trace.value_recipes import (
     EntriesRecipe,
     ExtendedRecipe,
     Recipe,
+    SecretRecipe,
     UnknownRecipe,
     walk,
 )
@@ -79,10 +80,14 @@ def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []
     for name, recipe in (*call.arguments.items(), *call.captured.items()):
-        if any(isinstance(part, UnknownRecipe) or _may_hide(part) for part in walk(recipe)):
+        if any(_is_unknown(part) or _may_hide(part) for part in walk(recipe)):
             return None
         texts.append(f"{name}={canonical(recipe)}")
     return ";".join(texts)
+
+
+def _is_unknown(recipe: Recipe) -> bool:
+    return isinstance(recipe, UnknownRecipe) and not isinstance(recipe, SecretRecipe)
 
 
 def _may_hide(recipe: Recipe) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from whence.errors import WhenceError
+from whence.user_folders import open_private_file
 
 FILE = "learned.sqlite"
 _VERSION = 2
@@ -69,6 +70,8 @@ class LearnedStore:
         self._read_only = read_only
         self._steps = 0
         with self._explaining_errors():
+            if not read_only:
+                os.close(open_private_file(path, os.O_RDWR | os.O_CREAT))
             mode = "ro" if read_only else "rwc"
             address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
             self._database = sqlite3.connect(address, timeout=30, uri=True)

@@ -36,6 +36,7 @@ from whence.langs.python.record.summaries import Summary
 from whence.langs.python.record.trace_output import TraceOutput
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
+from whence.secret_values import secrets_for
 
 _INPUT = bytes((f.INPUT,))
 _MOST_PRINTED = 10_000
@@ -113,7 +114,8 @@ class CallStream:
         self._scratch = bytearray()
         self._user_modules: set[str] = set()
         self._tables = Tables(self._scratch, self._user_modules)
-        self._snapshots = Snapshots(self._tables, summaries)
+        self._secrets = secrets_for(options.keep_secrets, options.secret_names)
+        self._snapshots = Snapshots(self._tables, summaries, self._secrets)
         self._roots = w.RootNumbering()
         self._codes = 0
         self._variables: dict[tuple[str, str], int] = {}
@@ -220,7 +222,7 @@ class CallStream:
         """An exception as it would be written if it left the call now."""
         if self._detail is Detail.IDS:
             return b""
-        encoding = self._outcome(call, exception, inputs, call.bound)
+        encoding = self._outcome(call, exception, inputs, call.bound, least=0)
         self._commit()
         return encoding
 
@@ -235,7 +237,7 @@ class CallStream:
         if self._output.is_full():
             return
         left_out = str.__len__(text) - _MOST_PRINTED
-        text = str.__getitem__(text, slice(_MOST_PRINTED))
+        text = self._secrets.without_keys(str.__getitem__(text, slice(_MOST_PRINTED)))
         if left_out > 0:
             text += f"…{left_out} more characters\n"
         w.add_output(self._scratch, self._next - call.number, descriptor, text)
@@ -344,22 +346,29 @@ class CallStream:
                 encodings.append(bytes(encoding))
                 mutable.append(False)
             else:
-                encodings.append(self._value(value, call.bound))
+                encodings.append(self._value(value, call.bound, self._least(call, index)))
                 mutable.append(value is not UNBOUND and self._snapshots.mutable)
         return encodings, mutable
 
-    def _value(self, value: Any, bound: Bound) -> bytes:
+    def _value(self, value: Any, bound: Bound, least: int) -> bytes:
         if value is UNBOUND:
             return bytes((f.UNBOUND,))
-        return self._snapshots.write(value, bound)
+        return self._snapshots.write(value, bound, least=least)
 
-    def _outcome(self, call: OpenCall, value: Any, inputs: Sequence[Any], bound: Bound) -> bytes:
+    def _least(self, call: OpenCall, index: int) -> int:
+        """How long an input must be to be a secret."""
+        assert call.code is not None
+        return self._secrets.least(call.code.inputs[index])
+
+    def _outcome(
+        self, call: OpenCall, value: Any, inputs: Sequence[Any], bound: Bound, least: int
+    ) -> bytes:
         """The snapshot of a result; parts that are inputs of the call are references to them."""
         held: dict[int, int] = {}
         for index, now in enumerate(inputs):
             if call.objects and call.objects[index] and self._is_still(call, index, now):
                 held.setdefault(id(now), index)
-        return self._snapshots.write(value, bound, held)
+        return self._snapshots.write(value, bound, held, least=least)
 
     @staticmethod
     def _is_still(call: OpenCall, index: int, now: Any) -> bool:
@@ -395,7 +404,10 @@ class CallStream:
         self._add_skipped(call)
         bare = bare or full or self._detail is Detail.IDS
         if not bare and not encoding:
-            encoding = self._outcome(call, value, inputs, self._bound_of_outcome(call, record))
+            qualname = call.code.description.qualname
+            least = 0 if record == f.RAISE else self._secrets.least_of_result(qualname)
+            bound = self._bound_of_outcome(call, record)
+            encoding = self._outcome(call, value, inputs, bound, least)
         # A record's bare twin has the next number.
         w.add_record(self._scratch, record + bare, self._next - call.number, *fields)
         if not bare:
@@ -415,7 +427,7 @@ class CallStream:
                     continue
             if call.known[index][:1] == _INPUT:
                 continue
-            encoding = self._value(value, call.bound)
+            encoding = self._value(value, call.bound, self._least(call, index))
             if encoding != call.known[index]:
                 call.known[index] = encoding
                 w.add_record(self._scratch, f.CHANGED, self._next - call.number, index)
@@ -436,8 +448,9 @@ class CallStream:
                 continue
             else:
                 encoding = self._snapshots.write(
-                    value, self._options.global_bound, foreign_is_opaque=True
-                )
+                    value, self._options.global_bound, foreign_is_opaque=True,
+                    least=self._secrets.least(name),
+                )  # fmt: skip
             if self._last_global.get(number) != encoding:
                 self._last_global[number] = encoding
                 w.add_record(self._scratch, f.GLOBAL, number)

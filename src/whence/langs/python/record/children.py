@@ -22,6 +22,7 @@ from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
+from whence.user_folders import make_private_folder, open_private_file
 
 VARIABLE = "WHENCE_CHILDREN"
 VERSION = 1
@@ -89,9 +90,9 @@ class Family:
         """In a new child: the family as it sees it, and the descriptor of its trace."""
         for copy in range(1, 1000):  # process ids are reused
             name = f"{os.getpid()}.whence" if copy == 1 else f"{os.getpid()}-{copy}.whence"
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
             with contextlib.suppress(FileExistsError):
-                descriptor = os.open(os.path.join(self.folder, name), flags, 0o666)
+                descriptor = open_private_file(os.path.join(self.folder, name), flags)
                 return replace(self, name=name, parent=self.name, call=call), descriptor
         raise OSError("too many traces of one process")
 
@@ -109,7 +110,7 @@ def new_family(output: str, run: str) -> Family:
     """The family of a program whose trace goes to a file, with an empty folder beside it."""
     folder = os.path.abspath(output) + FOLDER
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_private_folder(folder)
         for entry in os.listdir(folder):
             path = os.path.join(folder, entry)
             if entry == STARTED or _is_ours(path):

@@ -20,6 +20,7 @@ from whence.langs.python.record.options import (
     RecordOptions,
 )
 from whence.langs.python.trace.trace_format import ending_error
+from whence.secret_values import secrets_for
 
 _NO_LIMIT = 2**64 - 1
 _DETAILS = {Detail.IDS: 0, Detail.SHALLOW: 1, Detail.FULL: 2}
@@ -75,6 +76,7 @@ class NativeBackend:
         """Record from here on, in all threads."""
         options = self._options
         shallow = options.detail is not Detail.FULL
+        secrets = secrets_for(options.keep_secrets, options.secret_names)
         _recorder.processes(*self._family)
         try:
             _recorder.start(
@@ -93,6 +95,7 @@ class NativeBackend:
                 describe=self._code_reader.describe,
                 summaries=self._summaries,
                 tail=self._tail,
+                secrets=(secrets.salt or b"", secrets.raw_patterns),
             )
         except (RuntimeError, ValueError) as problem:
             raise WhenceError(f"the C recorder cannot record here: {problem}") from None

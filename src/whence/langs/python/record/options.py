@@ -65,6 +65,10 @@ class RecordOptions:
     global_bound: Bound = GLOBAL_BOUND
     max_calls: int | None = None
     max_bytes: int | None = None
+    keep_secrets: bool = False
+    """Whether passwords, tokens and keys are recorded like other values: `secret_values.py`."""
+    secret_names: tuple[str, ...] = ()
+    """Patterns of more names whose values are secrets."""
     depth: int | None = None
     """Calls deeper than this (the first recorded call has depth 1) are counted, not recorded."""
     window: tuple[int, int] | None = None

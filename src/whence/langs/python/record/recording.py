@@ -37,6 +37,8 @@ from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.recording_signature import sign
 from whence.langs.python.trace.trace_format import HEADER, MAGIC, MAIN, STOPPED
 from whence.langs.python.trace.trace_writer import header_bytes
+from whence.secret_values import Secrets, secrets_for
+from whence.user_folders import make_private, open_private_file
 
 MAX_BYTES = 2 * 2**30
 """The default size limit of a trace: a program that runs for hours must not fill the disk."""
@@ -96,6 +98,8 @@ def usual_settings(
     rules: UserCodeRules = UserCodeRules(),
     backend: str | None = None,
     whole_values: bool = False,
+    keep_secrets: bool = False,
+    secret_names: tuple[str, ...] = (),
 ) -> Settings:
     """The settings of `whence record`, with its defaults."""
     if rules.kept and max_calls is None:
@@ -105,6 +109,8 @@ def usual_settings(
         max_calls=max_calls,
         max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
         depth=depth,
+        keep_secrets=keep_secrets,
+        secret_names=secret_names,
     )
     if whole_values:
         options = replace(
@@ -263,6 +269,12 @@ class Recording:
         return self._descriptor
 
     @property
+    def secrets(self) -> Secrets:
+        """What is a secret in this recording."""
+        options = self._settings.options
+        return secrets_for(options.keep_secrets, options.secret_names)
+
+    @property
     def run(self) -> str:
         """An identifier of this recording that no other one has."""
         return self._run
@@ -305,8 +317,7 @@ class Recording:
 
     def moved(self, output: str, length: int) -> None:
         """In a fork: go on in a copy of the file's first `length` bytes."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        low = os.open(output, flags, 0o600)
+        low = open_private_file(output, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         for place in range(0, length, _PIECE):
             _write(low, os.pread(self._descriptor, min(_PIECE, length - place), place))
         os.dup2(low, self._descriptor, inheritable=False)
@@ -388,6 +399,9 @@ def _quote(settings: Settings) -> dict[str, Any]:
         "max_calls": options.max_calls,
         "max_bytes": options.max_bytes,
         "depth": options.depth,
+        "keep_secrets": options.keep_secrets,
+        "secret_names": list(options.secret_names),
+        "salt": secrets_for(options.keep_secrets).identifier,
         "user_code": list(rules.added),
         "only": list(rules.only),
         "left_out": list(rules.left_out),
@@ -424,8 +438,7 @@ def _opened_beside(output: str) -> tuple[int, str]:
 def _opened(output: str, flags: int = 0) -> int:
     """A descriptor of the emptied output file; `WhenceError` if it must not be overwritten."""
     try:
-        flags |= os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        low = os.open(output, flags, 0o666)
+        low = open_private_file(output, flags | os.O_RDWR | os.O_CREAT | os.O_APPEND)
     except FileExistsError as problem:
         raise OutputInUse(f"{output}: {problem.strerror}") from None
     except (OSError, ValueError) as problem:
@@ -446,6 +459,7 @@ def _opened(output: str, flags: int = 0) -> int:
                     f"{output}: is no trace, so it is not overwritten; name another place with -o"
                 )
             _lock(high, output)
+            make_private(high)
             os.ftruncate(high, 0)
     except BaseException:
         os.close(high)

@@ -52,6 +52,7 @@ from whence.langs.python.record.options import LARGE_ROOT, SHORT_TEXT, Bound
 from whence.langs.python.record.summaries import Summary, can_change
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
+from whence.secret_values import Secrets
 
 _args_of = BaseException.__dict__["args"].__get__
 _function_module = FunctionType.__dict__["__module__"].__get__
@@ -163,8 +164,13 @@ class Tables:
 class Snapshots:
     """Writes root values, one at a time."""
 
-    def __init__(self, tables: Tables, summaries: Mapping[type, Summary]):
+    def __init__(
+        self, tables: Tables, summaries: Mapping[type, Summary], secrets: Secrets | None = None
+    ):
         self._tables = tables
+        self._secrets = secrets or Secrets()
+        self._least = 0
+        """How long a text must be to be a secret, under the name that it has; 0: it is none."""
         self._summaries = summaries
         self._out = bytearray()
         self._bound = Bound()
@@ -180,16 +186,19 @@ class Snapshots:
         bound: Bound,
         inputs: Mapping[int, int] | None = None,
         foreign_is_opaque: bool = False,
+        least: int = 0,
     ) -> bytes:
         """The encoding of a value. `inputs`: by `id`, the objects that are inputs of the call.
 
         `foreign_is_opaque`: write only the type of objects that can change and are neither builtin
-        nor of user code. Afterwards `mutable` says whether the value can change.
+        nor of user code. `least`: how long a text must be to be a secret (0: no name says so).
+        Afterwards `mutable` says whether the value can change.
         """
         self.mutable = False
         self._foreign_is_opaque = foreign_is_opaque
         self._out = bytearray()
         self._bound = bound
+        self._least = least
         self._started = {}
         self._containers = 0
         self._inputs = inputs or {}
@@ -221,7 +230,9 @@ class Snapshots:
 
     def _atom(self, value: Any, kind: type) -> None:
         out, text = self._out, self._text_limit()
-        if value is None:
+        if self._is_secret(value, kind):
+            w.add_secret(out, *self._secrets.digest(value))
+        elif value is None:
             out.append(f.NONE)
         elif kind is bool:
             out.append(f.TRUE if value else f.FALSE)
@@ -235,6 +246,12 @@ class Snapshots:
             w.add_string(out, value, text)
         else:
             w.add_blob(out, value, text)
+
+    def _is_secret(self, value: Any, kind: type) -> bool:
+        least = self._least
+        if kind is str or kind is bytes:
+            return 0 < least <= len(value) or self._secrets.begins_with_key(value)
+        return least > 0 and kind is int and self._secrets.is_secret_number(value, least)
 
     def _text_limit(self) -> int:
         """How much of a text is written: less once the root value is large."""
@@ -318,7 +335,8 @@ class Snapshots:
         if kind is bytearray:
             self._containers += 1
             self.mutable = True
-            head = bytearray.__getitem__(value, slice(0, self._text_limit()))
+            is_secret = 0 < self._least <= bytearray.__len__(value)
+            head = bytearray.__getitem__(value, slice(0, 0 if is_secret else self._text_limit()))
             out = self._out
             w.add_record(out, f.BYTEARRAY, max(bytearray.__len__(value), len(head)), len(head))
             out += head
@@ -333,8 +351,15 @@ class Snapshots:
         most = min(count, self._bound.width, (budget - 1) // 2) if depth else 0
         items = _first_items(value, base, most)
         w.add_record(self._out, f.DICT, max(count, len(items)), len(items))
-        parts = [part for item in items for part in item]
-        return budget - self._parts(parts, depth, budget - 1)
+        least, left = self._least, budget - 1
+        for index, (key, part) in enumerate(items):
+            parts = 2 * (len(items) - index)
+            self._least = 0
+            left = max(left - self._part(key, depth, left // parts), 0)
+            self._least = (self._secrets.least(key) if type(key) is str else 0) or least
+            left = max(left - self._part(part, depth, left // (parts - 1)), 0)
+        self._least = least
+        return budget - left
 
     def _parts(self, parts: list[Any], depth: int, left: int) -> int:
         """Write each part with its share of the budget that is left; returns what is left then."""
@@ -383,7 +408,9 @@ class Snapshots:
         self._containers += 1
         self.mutable = True
         w.add_record(self._out, f.EXCEPTION, self._tables.type(kind))
+        least, self._least = self._least, 0
         used = self._content(_args_of(value), tuple, depth, max(budget - 1, 1))
+        self._least = least
         return self._with_attributes(value, kind, depth, budget, used, with_slots=False)
 
     def _with_attributes(
@@ -402,10 +429,13 @@ class Snapshots:
         count, stored = _attributes(value, kind, most, with_slots)
         w.add_v(out, count + (_is_more_than_content(kind) or _order_is_hidden(value, kind)))
         w.add_v(out, len(stored))
+        least = self._least
         for index, (name, part) in enumerate(stored):
             w.add_v(out, self._tables.name(name))
+            self._least = self._secrets.least(name)
             used = self._part(part, depth, left // (len(stored) - index))
             left = max(left - used, 0)
+        self._least = least
         return left
 
 

@@ -14,6 +14,7 @@ import contextlib
 import os
 
 from whence.langs.python.trace import trace_format as f
+from whence.user_folders import open_private_file
 
 # Bound here: the program may replace them.
 _pwrite, _fstat, _open, _close, _unlink = os.pwrite, os.fstat, os.open, os.close, os.unlink
@@ -91,6 +92,6 @@ def new_tail(output: str) -> tuple[str, int] | None:
                     return None  # a file of the user
             os.unlink(path)
         # The old file is not truncated: a process that has it mapped would be killed.
-        return path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        return path, open_private_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     except OSError:
         return None

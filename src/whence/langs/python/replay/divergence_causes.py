@@ -10,9 +10,11 @@ import os
 import re
 from pathlib import Path
 
+from whence.langs.python.launching.first_run import missing_secrets
 from whence.langs.python.replay.rerun_process import RerunOutcome
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
+from whence.secret_values import secrets_for
 from whence.tree.column_tree import ColumnTree
 
 _MOST_FILES = 3
@@ -33,6 +35,7 @@ def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, ho
         sentences.append(f"Removed since it was imported: {', '.join(gone)}.")
     if max(_threads(tree), int(played.report.get("threads", 1))) > 1:
         sentences.append("Threads ran, in an order that is not kept.")
+    sentences += _about_secrets(tree, header)
     if len(set(_ADDRESS.findall(how))) > 1:
         sentences.append("The address of an object is part of a text.")
     if "__del__" in how:
@@ -55,6 +58,24 @@ def likely_cause(tree: ColumnTree, header: TraceHeader, played: RerunOutcome, ho
             "It depends on something that a journal does not keep (docs/running-again.md)."
         )
     return " ".join(sentences)
+
+
+def _about_secrets(tree: ColumnTree, header: TraceHeader) -> list[str]:
+    """What of the recorded secrets is not here, in sentences."""
+    source = tree.sources[0]
+    if not isinstance(source, TraceSource):
+        return []
+    sentences = []
+    salt = header.options.get("salt")
+    if salt and salt != secrets_for().identifier:
+        sentences.append("The digests of its secrets were made by another user.")
+    missing = missing_secrets(Path(source.file.path))
+    if missing:
+        sentences.append(
+            "Secret variables of the environment are not set as they were, and only their digests "
+            f"are kept: {', '.join(missing[:_MOST_FILES])}."
+        )
+    return sentences
 
 
 def _threads(tree: ColumnTree) -> int:

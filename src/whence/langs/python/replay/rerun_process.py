@@ -305,7 +305,15 @@ def settings_again(quoted: Mapping[str, Any], output: str) -> Settings:
         rules=UserCodeRules.from_header(quoted),
         backend=quoted.get("backend"),
         whole_values=tuple(quoted.get("bound", ())) == astuple(WHOLE_BOUND),
+        keep_secrets=quoted.get("keep_secrets") is True,
+        secret_names=secret_names(quoted),
     )
+
+
+def secret_names(quoted: Mapping[str, Any]) -> tuple[str, ...]:
+    """The patterns of secret names that a header quotes."""
+    names = quoted.get("secret_names")
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 # --- the recording --------------------------------------------------------------------------------

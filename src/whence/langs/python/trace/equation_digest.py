@@ -189,6 +189,8 @@ class _Writer:
 
     def _item(self, recipe: r.Recipe) -> object:
         match recipe:
+            case r.SecretRecipe(digest=digest):
+                return ["secret", *digest]
             case r.UnknownRecipe(reason):
                 raise NoEquationDigest(reason)
             case r.LiteralRecipe(value):

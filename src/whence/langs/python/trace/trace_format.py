@@ -13,6 +13,8 @@ import struct
 import zlib
 from typing import Final
 
+from whence.secret_values import SECRET_DIGEST, SECRET_NUMBER
+
 MAGIC: Final = b"\x89whence\n"
 FOLDER: Final = ".d"
 """Suffix of a trace's name: the folder with the traces of its child processes."""
@@ -73,6 +75,8 @@ STRING, CUT_STRING, BYTES, BYTEARRAY = range(0x08, 0x0C)
 LIST, TUPLE, SET, FROZENSET, DICT, OBJECT, SUBCLASS, EXCEPTION = range(0x10, 0x18)
 OPAQUE, SUMMARY, CLASS, FUNCTION, METHOD, MODULE = range(0x18, 0x1E)
 SAME, INPUT, REFERENCE, LEFT_OUT = range(0x1E, 0x22)
+SECRET = 0x22
+"""A text, bytes or a number that is recorded as its digest: kind, length, digest."""
 SMALL = 0x80
 """From here on a byte is a whole number from 0 to 127."""
 CONTAINERS = frozenset((*range(LIST, SUMMARY + 1), BYTEARRAY, METHOD))
@@ -248,3 +252,17 @@ def digest_of(data: bytes, start: int, stop: int) -> int:
         word = data[place : place + 8] if place + 8 <= stop else data[place:stop]
         digest = mix(digest, int.from_bytes(word, "little"))
     return digest
+
+
+# --- secrets -------------------------------------------------------------------------------------
+
+
+def read_secret(data: bytes, place: int) -> tuple[int, int, bytes, int]:
+    """The kind, the length and the digest of a secret, and where the next field starts."""
+    if place >= len(data) or data[place] > SECRET_NUMBER:
+        raise MalformedTrace("there is no secret of this kind")
+    length, stop = read_v(data, place + 1)
+    digest = data[stop : stop + SECRET_DIGEST]
+    if len(digest) < SECRET_DIGEST:
+        raise MalformedTrace("a record breaks off")
+    return data[place], length, digest, stop + SECRET_DIGEST

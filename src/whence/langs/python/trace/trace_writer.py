@@ -166,6 +166,13 @@ def add_summary(out: bytearray, type_number: int, complete: bool, text: str) -> 
     add_text(out, text)
 
 
+def add_secret(out: bytearray, kind: int, length: int, digest: bytes) -> None:
+    """A SECRET."""
+    out += bytes((f.SECRET, kind))
+    add_v(out, length)
+    out += digest
+
+
 class RootNumbering:
     """Appends root values, each content once: later ones are references to it."""
 

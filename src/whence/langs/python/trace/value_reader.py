@@ -19,6 +19,7 @@ from whence.langs.python.trace.trace_format import read_bytes, read_text, read_v
 from whence.langs.python.trace.trace_pages import printable
 from whence.langs.python.trace.value_decoder import ValueDecoder
 from whence.model.value import Kind, Limits, Value, atom, show
+from whence.secret_values import secret_text
 
 Parts = list[tuple[str, Value]]
 
@@ -74,6 +75,9 @@ class ValueReader(ValueDecoder[Value]):
         if kind == f.BYTES:
             text, place = self._blob(place)
             return atom(text), place
+        if kind == f.SECRET:
+            secret_kind, length, digest, place = f.read_secret(data, place)
+            return atom(secret_text(secret_kind, length, digest)), place
         return self._named(kind, place)
 
     def _named(self, kind: int, place: int) -> tuple[Value, int]:

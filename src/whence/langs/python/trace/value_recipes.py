@@ -179,6 +179,15 @@ class UnknownRecipe:
     label: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SecretRecipe(UnknownRecipe):
+    """A secret: it cannot be rebuilt, but equal ones have equal digests."""
+
+    reason: str = "it is a secret, which is not recorded"
+    digest: tuple[int, int, str] = (0, 0, "")
+    """Its kind and length are part of it."""
+
+
 Recipe: TypeAlias = (
     LiteralRecipe | ItemsRecipe | EntriesRecipe | BytearrayRecipe | InstanceRecipe | ExtendedRecipe
     | ExceptionRecipe | MemberRecipe | SummaryRecipe | ClassRecipe | FunctionRecipe | MethodRecipe
@@ -259,6 +268,9 @@ class RecipeReader(ValueDecoder[Recipe]):
             return UnknownRecipe("a text longer than what was recorded of it"), place
         if kind == f.LARGE:
             return self._large(place)
+        if kind == f.SECRET:
+            kind, length, digest, place = f.read_secret(data, place)
+            return SecretRecipe(digest=(kind, length, digest.hex())), place
         if kind == f.BYTES:
             content, place = self._blob(place)
             cut = UnknownRecipe("bytes longer than what was recorded of them")

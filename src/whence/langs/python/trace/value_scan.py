@@ -9,9 +9,17 @@ from array import array
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.table_scan import TableScanner
-from whence.langs.python.trace.trace_format import MalformedTrace, digest_of, read_v, skip_text
+from whence.langs.python.trace.trace_format import (
+    MalformedTrace,
+    digest_of,
+    read_secret,
+    read_v,
+    skip_text,
+)
 
-_CONTENTS = frozenset((*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE))
+_CONTENTS = frozenset(
+    (*range(f.WHOLE, f.BYTEARRAY + 1), *range(f.LIST, f.DICT + 1), f.OPAQUE, f.SECRET)
+)
 
 
 class ValueScanner:
@@ -112,6 +120,8 @@ class ValueScanner:
         if kind == f.LEFT_OUT:
             self.complete = False
             return place
+        if kind == f.SECRET:
+            return read_secret(data, place)[3]
         return self._reference(kind, place)
 
     def _reference(self, kind: int, place: int) -> int:

@@ -43,6 +43,7 @@ from whence.langs.python.zoom.instrumentation import (
     YIELDED,
     instrument,
 )
+from whence.secret_values import secrets_for
 
 STATE_BOUND = Bound(depth=4, width=64, attributes=32, text=400, budget=300)
 PART_BOUND = Bound(depth=2, width=12, attributes=8, text=80, budget=24)
@@ -120,7 +121,8 @@ class StepRecorder:
         self._request, self._aside = request, aside
         self._here, self._calls, self._ended = here, calls, ended
         self._numbers = ValueTables()
-        self._snapshots = Snapshots(self._numbers, SUMMARIES)
+        self._secrets = secrets_for()
+        self._snapshots = Snapshots(self._numbers, SUMMARIES, self._secrets)
         self._values: dict[bytes, int] = {}
         self._names: dict[str, int] = {}
         self._last: dict[str, tuple[object, int]] = {}
@@ -228,7 +230,7 @@ class StepRecorder:
             previous = last.get(name)
             if previous is not None and previous[0] is value and type(value) in _ATOMS:
                 continue
-            number = self._value(value, STATE_BOUND)
+            number = self._value(value, STATE_BOUND, self._secrets.least(name))
             if previous is None or previous[1] != number:
                 changed.append([self._name(name), number])
             # Only immutable values are kept, so that no object lives longer than it would.
@@ -248,8 +250,8 @@ class StepRecorder:
     def _name(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
 
-    def _value(self, value: object, bound: Bound) -> int:
-        written = self._snapshots.write(value, bound)
+    def _value(self, value: object, bound: Bound, least: int = 0) -> int:
+        written = self._snapshots.write(value, bound, least=least)
         return self._values.setdefault(written, len(self._values))
 
     def _printed(self) -> int:

@@ -13,6 +13,8 @@ from typing import Protocol
 from whence.errors import WhenceError
 from whence.langs.python.record.backend_choice import NATIVE, choose_backend
 from whence.langs.python.record.recording import Recording
+from whence.secret_values import Secrets
+from whence.user_folders import write_private_file
 
 JOURNAL, FILES, ENVIRONMENT = "journal", "files", "environment.json"
 """The suffixes of files beside a recording: the journal, the content of files that were read, and
@@ -64,18 +66,17 @@ def journal_of(
     from whence.langs.python.record.journal.writing import JournalWriter
 
     if playback is None:
-        _keep_environment(f"{output}.{ENVIRONMENT}")
+        _keep_environment(f"{output}.{ENVIRONMENT}", recording.secrets)
         folder = f"{os.path.abspath(output)}.{FILES}"
         return JournalWriter(f"{output}.{JOURNAL}", folder, recording.run)
     return JournalPlayer(*playback, recording.cut_off, channel=channel)
 
 
-def _keep_environment(path: str) -> None:
-    """Write the environment to a file that only the user can read."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def _keep_environment(path: str, secrets: Secrets) -> None:
+    """Write the environment to a file, of secrets only digests."""
+    text = json.dumps(secrets.environment(os.environ), indent=1, sort_keys=True)
     try:
-        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
-            json.dump(dict(os.environ), file, indent=1, sort_keys=True)
+        write_private_file(path, text)
     except OSError as problem:
         raise WhenceError(
             f"{path}: the environment cannot be written there ({problem.strerror})"

@@ -14,6 +14,8 @@ import time
 from _blake2 import blake2b
 from typing import Any
 
+from whence.user_folders import make_private_folder, write_private_file
+
 LARGE = 64 * 2**20
 """Of files larger than this, only the size and the time of the last change are kept."""
 MOST = 2**30
@@ -76,10 +78,8 @@ class KeptFiles:
         place = self.path(digest)
         if not os.path.exists(place):
             self._room -= len(data)
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            written = os.open(f"{place}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(written, "wb") as file:
-                file.write(data)
+            make_private_folder(self._folder)
+            write_private_file(f"{place}.new", data)
             os.replace(f"{place}.new", place)
         if time.time_ns() - status.st_mtime_ns > _SETTLED:
             self._known[key] = digest

@@ -31,6 +31,7 @@ from whence.langs.python.record.journal.journalled_functions import (
 )
 from whence.langs.python.record.journal.kept_files import OTHER, KeptFiles
 from whence.langs.python.record.recording import close_own, file_identity
+from whence.user_folders import open_private_file
 
 WRITING = 1
 VERSION = 1
@@ -219,7 +220,7 @@ def _scandir(_: Any, error: Any, arguments: Arguments, keywords: Keywords) -> No
 def _opened(path: str) -> int:
     """A descriptor of an empty file with a high number: the low ones are for the program."""
     try:
-        low = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        low = open_private_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     except OSError as problem:
         raise WhenceError(
             f"{path}: the journal cannot be written there ({problem.strerror})"

@@ -59,7 +59,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
                             "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
-                            "summaries",    "tail",        NULL};
+                            "summaries",    "tail",        "secrets",     NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER,
                       .stop_calls = NEVER, .stop_depth = NEVER, .freeze_at = NEVER,
                       .checkpoint_at = NEVER, .process = getpid(), .page = recorder.page,
@@ -68,14 +68,15 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     TailFile tail;
     unsigned long long first_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
     unsigned long long wanted, budget;
-    PyObject *bound, *first_bound, *global_bound, *whole_bound;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKK(KK)OO(siK)", names,
+    PyObject *bound, *first_bound, *global_bound, *whole_bound, *salt, *patterns;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKK(KK)OO(siK)(SO!)", names,
                                      &fresh.descriptor, &detail, &PyTuple_Type, &bound,
                                      &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
                                      &PyTuple_Type, &whole_bound, &first_whole, &last_whole,
                                      &first_calls, &max_calls, &max_bytes, &max_depth,
                                      &wanted, &budget, &fresh.describe, &fresh.summaries, &tail.path,
-                                     &tail.descriptor, &tail.check)) {
+                                     &tail.descriptor, &tail.check, &salt, &PyTuple_Type,
+                                     &patterns)) {
         return NULL;
     }
     if (watching) {
@@ -115,6 +116,9 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     Py_XDECREF(old_describe);
     Py_XDECREF(old_summaries);
     recording_generation++;
+    if (!secrets_set(salt, patterns)) {
+        return PyErr_NoMemory();
+    }
     window_set(wanted, budget);
     code_reset();
     generators_reset();

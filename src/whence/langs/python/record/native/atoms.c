@@ -44,6 +44,12 @@ void write_large(Snapshot *s, PyObject *number)
 void write_string(Snapshot *s, PyObject *text)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    bool is_key = length >= recorder.least_key && PyUnicode_IS_ASCII(text) &&
+                  begins_with_key(PyUnicode_DATA(text), (size_t)length);
+    if (unlikely(is_key || (s->least > 0 && length >= s->least))) {
+        write_secret_text(s, text);
+        return;
+    }
     Py_ssize_t stored = text_stored(s, length);
     if (!room(s, ATOM_ROOM + (size_t)stored * 4)) {
         return;
@@ -71,6 +77,16 @@ void write_string(Snapshot *s, PyObject *text)
 void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t length)
 {
     Py_ssize_t stored = text_stored(s, length);
+    bool is_secret = s->least > 0 && length >= s->least;
+    if (kind == V_BYTES &&
+        unlikely(is_secret || (length >= recorder.least_key &&
+                               begins_with_key((const uint8_t *)bytes, (size_t)length)))) {
+        write_secret_bytes(s, bytes, length);
+        return;
+    }
+    if (unlikely(is_secret)) {
+        stored = 0; /* a bytearray has an identity, so it stays one */
+    }
     if (!room(s, ATOM_ROOM + (size_t)stored)) {
         return;
     }

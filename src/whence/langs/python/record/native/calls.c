@@ -52,7 +52,7 @@ static bool write_call_in_place(Thread *thread, const Frame *frame, CodeEntry *c
         size_t start = page->length;
         InputEncoding encoding;
         bool done = buffer_room(page, ATOM_SIZE);
-        if (likely(done && value != NULL && input->kind != INPUT_FREE)) {
+        if (likely(done && value != NULL && input->kind != INPUT_FREE && input->least == 0)) {
             const uint8_t *end = atom_at(buffer_end(page), value, bound);
             if (end != NULL) {
                 set_buffer_end(page, end);

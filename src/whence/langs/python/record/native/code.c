@@ -116,6 +116,28 @@ static void number_names(PyObject *names)
     }
 }
 
+/* Finds which inputs are secrets by their names, and whether the result is one. */
+static void find_secrets(CodeEntry *entry, PyObject *description, PyObject *parameters,
+                         PyObject *free_variables)
+{
+    Py_ssize_t first_free = length_of(parameters);
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)entry->input_count; i++) {
+        entry->inputs[i].least =
+            least_of_text(i < first_free ? PyTuple_GET_ITEM(parameters, i)
+                                         : PyTuple_GET_ITEM(free_variables, i - first_free));
+    }
+    PyObject *qualname = PyObject_GetAttrString(description, "qualname");
+    const char *text = qualname != NULL && PyUnicode_Check(qualname) ? PyUnicode_AsUTF8(qualname)
+                                                                     : NULL;
+    if (text != NULL) {
+        const char *dot = strrchr(text, '.');
+        const char *name = dot != NULL ? dot + 1 : text;
+        entry->least = least_of_name((const uint8_t *)name, strlen(name)) == 1;
+    }
+    PyErr_Clear();
+    Py_XDECREF(qualname);
+}
+
 /* Names are numbered before the record that uses them begins, so that their records precede it. */
 static bool write_code(CodeEntry *entry, PyObject *description)
 {
@@ -132,6 +154,9 @@ static bool write_code(CodeEntry *entry, PyObject *description)
     user_module(module);
     number_names(parameters);
     number_names(free_variables);
+    if (done) {
+        find_secrets(entry, description, parameters, free_variables);
+    }
     Py_ssize_t count = length_of(globals);
     if (done && count > 0) {
         entry->globals = PyMem_RawCalloc((size_t)count, sizeof *entry->globals);
@@ -190,9 +215,9 @@ static bool allows_fast_path(const CodeEntry *entry)
     if (recorder.detail == DETAIL_IDS) {
         return fast;
     }
-    fast = fast && entry->input_count <= MAX_FAST_INPUTS;
+    fast = fast && entry->input_count <= MAX_FAST_INPUTS && entry->least == 0;
     for (uint32_t i = 0; fast && i < entry->input_count; i++) {
-        fast = entry->inputs[i].kind == INPUT_PLAIN;
+        fast = entry->inputs[i].kind == INPUT_PLAIN && entry->inputs[i].least == 0;
     }
     return fast;
 }

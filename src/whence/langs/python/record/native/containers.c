@@ -16,7 +16,7 @@ long write_sequence(Snapshot *s, PyObject *sequence, uint8_t kind, long depth, l
     PyObject **items = is_list ? ((PyListObject *)sequence)->ob_item
                                : ((PyTupleObject *)sequence)->ob_item;
     long i = 0;
-    for (; i < stored && items[i] != NULL && room(s, ATOM_ROOM); i++, left--) {
+    for (; s->least == 0 && i < stored && items[i] != NULL && room(s, ATOM_ROOM); i++, left--) {
         const uint8_t *end = atom_at(buffer_end(s->out), items[i], s->bound);
         if (end == NULL) {
             break; /* up to here nothing ran, and each took one of what is left */
@@ -69,17 +69,27 @@ static inline long begin_dict(Snapshot *s, PyObject *dict, long depth, long left
     return stored;
 }
 
+/* How long a text under this key, an exact str, must be to be a secret. */
+static inline uint8_t value_least(PyObject *key, uint8_t of_dict)
+{
+    uint8_t least = key_least(key);
+    return unlikely(least > 0) ? least : of_dict;
+}
+
 long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
 {
     long left = budget - 1;
     long stored = begin_dict(s, dict, depth, left);
+    uint8_t least = s->least;
     Py_ssize_t at = 0;
     for (long i = 0; i < stored; i++) {
         PyObject *key = NULL, *value = NULL;
         bool missing = s->aborted || !PyDict_Next(dict, &at, &key, &value);
         long parts = 2 * (stored - i);
+        s->least = 0;
         if (likely(missing || PyUnicode_CheckExact(key))) {
             left = write_part(s, key, missing, depth - 1, left, parts);
+            s->least = missing ? least : value_least(key, least);
             left = write_part(s, value, missing, depth - 1, left, parts - 1);
             continue;
         }
@@ -87,9 +97,11 @@ long write_dict(Snapshot *s, PyObject *dict, long depth, long budget)
         Py_INCREF(value);
         left = write_part(s, key, missing, depth - 1, left, parts);
         bool gone = is_last_reference(value);
+        s->least = least;
         left = write_part(s, value, s->aborted || gone, depth - 1, left, parts - 1);
         Py_DECREF(value);
     }
+    s->least = least;
     leave(s);
     return budget - left;
 }
@@ -103,12 +115,17 @@ long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
     const OrderedNode *node = raw->first;
     size_t state = raw->state;
     uint32_t runs = s->runs;
+    uint8_t least = s->least;
     for (long i = 0; i < stored; i++) {
         long parts = 2 * (stored - i);
         PyObject *value = node != NULL ? value_of_key(&raw->dict, node->key, node->hash) : NULL;
         bool missing = value == NULL;
+        bool is_text = !missing && PyUnicode_CheckExact(node->key);
+        uint8_t of_key = is_text ? value_least(node->key, least) : least;
         Py_XINCREF(value); /* encoding the key may run a summary, and then it could be gone */
+        s->least = 0;
         left = write_part(s, missing ? NULL : node->key, missing, depth - 1, left, parts);
+        s->least = of_key;
         bool gone = !missing && is_last_reference(value);
         left = write_part(s, value, missing || s->aborted || gone, depth - 1, left, parts - 1);
         Py_XDECREF(value);
@@ -117,6 +134,7 @@ long write_ordered_dict(Snapshot *s, PyObject *dict, long depth, long budget)
         }
         node = node != NULL ? node->next : NULL;
     }
+    s->least = least;
     leave(s);
     return budget - left;
 }

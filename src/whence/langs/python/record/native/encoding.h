@@ -18,6 +18,32 @@ static inline bool room(Snapshot *s, size_t more)
     return true;
 }
 
+/* ---- secrets.c ---- */
+
+typedef struct {
+    Py_hash_t hash;
+    uint8_t least;
+} KeyLeast;
+
+enum { KEY_LEASTS = 512 };
+extern KeyLeast key_leasts[KEY_LEASTS];
+extern uint8_t *name_leasts; /* by the number of a name */
+
+bool names_room(uint32_t number);
+uint8_t key_least_new(PyObject *key, KeyLeast *slot);
+void write_secret_text(Snapshot *s, PyObject *text);
+void write_secret_bytes(Snapshot *s, const char *bytes, Py_ssize_t length);
+bool write_secret_number(Snapshot *s, PyObject *number);
+long write_under_secret_name(Snapshot *s, PyObject *value, long depth, long budget);
+
+/* How long a text must be to be a secret under this key, a str that a dict has hashed. */
+static inline uint8_t key_least(PyObject *key)
+{
+    Py_hash_t hash = ((PyASCIIObject *)key)->hash;
+    KeyLeast *slot = &key_leasts[(size_t)hash % KEY_LEASTS];
+    return likely(slot->hash == hash) ? slot->least : key_least_new(key, slot);
+}
+
 /* ---- atoms.c ---- */
 
 void write_large(Snapshot *s, PyObject *number);
@@ -27,6 +53,9 @@ void write_bytes(Snapshot *s, uint8_t kind, const char *bytes, Py_ssize_t length
 static inline void write_number(Snapshot *s, PyObject *number)
 {
     long long value;
+    if (unlikely(s->least > 0) && write_secret_number(s, number)) {
+        return;
+    }
     if (unlikely(!small_number(number, &value))) {
         write_large(s, number);
     }
@@ -135,6 +164,10 @@ static inline long write_part_in_room(Snapshot *s, PyObject *part, bool missing,
     if (unlikely(part == NULL)) {
         put_byte(s->out, V_UNBOUND);
         return left - 1;
+    }
+    if (unlikely(s->least > 0)) {
+        long used = write_under_secret_name(s, part, depth, left / parts);
+        return left > used ? left - used : 0;
     }
     const uint8_t *end = atom_at(buffer_end(s->out), part, s->bound);
     if (likely(end != NULL)) {

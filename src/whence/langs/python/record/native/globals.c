@@ -124,6 +124,7 @@ static void check_variable(Thread *thread, GlobalUse *use)
     }
     Snapshot snapshot;
     snapshot.held_count = 0;
+    snapshot.least = variable->least;
     snapshot.foreign_opaque = true;
     snapshot.in_place = false;
     size_t start = thread->scratch.length;

@@ -77,6 +77,7 @@ bool encode_input(Thread *thread, Buffer *out, const Frame *frame, const Input *
     /* Read before encoding: another thread may rebind a closure variable and free its object. */
     bool sole = value != NULL && Py_REFCNT(value) == 1 && !is_borrowed(frame, input);
     snapshot.held_count = 0;
+    snapshot.least = input->least;
     snapshot.foreign_opaque = false;
     snapshot.in_place = out == &recorder.page;
     if (!snapshot_root(&snapshot, thread, out, value, bound)) {
@@ -210,7 +211,10 @@ bool compare_inputs(Thread *thread, const Activation *activation, Watch *watches
         }
         Snapshot snapshot;
         size_t start = thread->scratch.length;
-        if (!snapshot_plain(&snapshot, thread, &thread->scratch, value, bound)) {
+        snapshot.held_count = 0;
+        snapshot.least = input->least;
+        snapshot.foreign_opaque = snapshot.in_place = false;
+        if (!snapshot_root(&snapshot, thread, &thread->scratch, value, bound)) {
             recorder_fail(ENOMEM);
             return false;
         }

@@ -18,13 +18,19 @@ static long write_attribute(Snapshot *s, uint32_t name, PyObject *value, bool mi
         return left;
     }
     put_number(s->out, name);
-    return write_part_in_room(s, value, missing, depth, left, parts);
+    s->least = name_leasts[name];
+    left = write_part_in_room(s, value, missing, depth, left, parts);
+    s->least = 0;
+    return left;
 }
 
 /* The same for one that is there and has a share. */
 static inline long write_present(Snapshot *s, uint32_t name, PyObject *value, long depth, long left,
                                  long parts)
 {
+    if (unlikely(name_leasts[name] > 0)) {
+        return write_attribute(s, name, value, false, depth, left, parts);
+    }
     if (unlikely(!room(s, ATOM_ROOM))) {
         return left;
     }
@@ -112,6 +118,8 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
         return left;
     }
     enter(s, object);
+    uint8_t least = s->least;
+    s->least = 0; /* each attribute has a name of its own */
     long i = 0;
     Py_ssize_t at = 0;
     if (state.values != NULL &&
@@ -148,6 +156,7 @@ static long write_attributes(Snapshot *s, PyObject *object, TypeEntry *entry, bo
     for (; i < stored; i++) { /* only if others were let at it */
         left = write_attribute(s, name_number(NULL), NULL, true, depth - 1, left, stored - i);
     }
+    s->least = least;
     leave(s);
     return left;
 }
@@ -242,7 +251,10 @@ long write_instance(Snapshot *s, PyObject *value, TypeEntry *entry, long depth, 
         PyObject *args = ((PyBaseExceptionObject *)value)->args;
         remember(s, NULL); /* as with the content of others, nothing refers to it */
         if (args != NULL && PyTuple_CheckExact(args)) {
+            uint8_t least = s->least;
+            s->least = 0;
             used = write_sequence(s, args, V_TUPLE, depth, inner);
+            s->least = least;
         }
         else {
             put_bytes(s->out, (uint8_t[]){V_TUPLE, 0, 0}, 3);

@@ -99,7 +99,7 @@ static PyObject *process_started(Start start, PyObject *process)
     int count = snprintf(line, sizeof line, "%ld %llu %lld%09ld %s\n", PyLong_AsLong(process),
                          (unsigned long long)start.call, (long long)start.time.tv_sec,
                          start.time.tv_nsec, own_name);
-    int file = open(started_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int file = open(started_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file >= 0) {
         if (write(file, line, (size_t)count) != count) {
             /* Then it is not known which call started the process, and the reader says so. */

@@ -2,7 +2,7 @@
  *
  * Entries are found by content, so that no string of the program is kept alive, except interned
  * ones in a small cache. */
-#include "recorder.h"
+#include "encoding.h"
 
 #include <errno.h>
 
@@ -64,6 +64,11 @@ uint32_t name_number_of(const char *text, size_t count)
         return 0;
     }
     if (!slot->used) {
+        if (!names_room(next_name)) {
+            recorder_fail(ENOMEM);
+            return 0;
+        }
+        name_leasts[next_name] = least_of_name((const uint8_t *)text, count);
         *slot = (ContentSlot){hash, next_name++, true};
         names.count++;
         put_byte(&recorder.tables, R_NAME);
@@ -173,6 +178,7 @@ Variable *variable_entry(uint32_t module, uint32_t name)
             return NULL;
         }
         variable->number = next_variable++;
+        variable->least = name_leasts[name];
         *slot = (ContentSlot){hash, (uintptr_t)variable, true};
         variables.count++;
         put_byte(&recorder.tables, R_VARIABLE);

@@ -37,6 +37,10 @@ static void record_output(Thread *thread, uint8_t descriptor, PyObject *text)
         return;
     }
     scratch->length = encode_utf8(text, stored, scratch->bytes);
+    if (!replace_keys(scratch) || !buffer_room(scratch, MORE_SIZE)) {
+        recorder_fail(ENOMEM);
+        return;
+    }
     if (stored < length) {
         scratch->length += (size_t)snprintf((char *)scratch->bytes + scratch->length, MORE_SIZE,
                                             "…%zd more characters\n", length - stored);

@@ -16,7 +16,7 @@ enum value {
     V_CUT_STRING, V_BYTES, V_BYTEARRAY,
     V_LIST = 0x10, V_TUPLE, V_SET, V_FROZENSET, V_DICT, V_OBJECT, V_SUBCLASS, V_EXCEPTION,
     V_OPAQUE, V_SUMMARY, V_CLASS, V_FUNCTION, V_METHOD, V_MODULE, V_SAME, V_INPUT, V_REFERENCE,
-    V_LEFT_OUT,
+    V_LEFT_OUT, V_SECRET,
     V_SMALL = 0x80,
 };
 
@@ -106,6 +106,7 @@ typedef struct {
     uint64_t skipped_calls;
     uint32_t current_thread;
     uint32_t next_thread;
+    Py_ssize_t least_key; /* shorter texts are no keys of well-known services: secrets.c */
     size_t page_limit;  /* a page is written when it is this long */
     Buffer page;        /* whole records, and the one being written */
     uint64_t *committed; /* how much of the page is whole records: tail.c */

@@ -100,6 +100,7 @@ typedef struct {
 
 typedef struct {
     uint32_t number;
+    uint8_t least; /* how long a text must be to be a secret in it; 0: it is none */
     bool known;
     uint64_t hash; /* of its last GLOBAL record's value */
 } Variable;
@@ -286,7 +287,8 @@ enum { MAX_FAST_MISSES = 16 }; /* in a row: then the fast path is no longer trie
 typedef struct {
     int32_t slot; /* in the frame's locals */
     uint8_t kind;
-    bool rebound; /* the code assigns to it */
+    uint8_t least; /* how long a text must be to be a secret under its name; 0: it is none */
+    bool rebound;  /* the code assigns to it */
 } Input;
 
 typedef struct {
@@ -311,6 +313,7 @@ struct CodeEntry {
     bool user, transparent, is_generator, is_coroutine, is_async_generator;
     bool counted; /* transparent, because a filter excludes it */
     bool local_events;
+    uint8_t least; /* how long a text must be to be a secret as its result; 0: it is none */
     bool fast; /* a plain function with few plain parameters: begin_call_fast */
     uint32_t number;
     uint32_t input_count;

@@ -174,7 +174,7 @@ long write_compound(Snapshot *s, PyObject *value, long depth, long budget)
         return 1;
     }
     if (type == &PyLong_Type) {
-        write_large(s, value);
+        write_number(s, value);
         return 1;
     }
     if (type == &PyBytes_Type || type == &PyComplex_Type) {
@@ -193,6 +193,9 @@ long write_value(Snapshot *s, PyObject *value, long depth, long budget)
     if (unlikely(value == NULL)) {
         put_byte(s->out, V_UNBOUND);
         return 1;
+    }
+    if (unlikely(s->least > 0)) {
+        return write_under_secret_name(s, value, depth, budget);
     }
     const uint8_t *end = atom_at(buffer_end(s->out), value, s->bound);
     if (end != NULL) {
@@ -263,6 +266,7 @@ bool snapshot_root(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, co
 bool snapshot_plain(Snapshot *s, Thread *thread, Buffer *out, PyObject *value, const Bound *bound)
 {
     s->held_count = 0;
+    s->least = 0;
     s->foreign_opaque = s->in_place = false;
     return snapshot_root(s, thread, out, value, bound);
 }

@@ -18,6 +18,7 @@ typedef struct {
     PyObject *chain[130]; /* containers being walked */
     int chain_length;
     uint32_t runs;       /* how often whence's own code ran, and others might have */
+    uint8_t least;       /* how long a text must be to be a secret; 0: no name says so */
     bool foreign_opaque; /* a module variable: other people's objects that can change by type only */
     bool in_place;       /* encoded where it stands in the page: no code may run */
     bool refused;        /* it would have to */
@@ -35,7 +36,7 @@ enum {
 enum { MAX_DEPTH = 60 };
 
 /* Encodes a root value at the end of a buffer. False if there is no memory. What is held, and
- * foreign_opaque and in_place, is set by the caller; `snapshot_plain` is for a value without any of
+ * least, foreign_opaque and in_place, is set by the caller; `snapshot_plain` is for a value without any of
  * them. (The struct is large and not cleared.) */
 bool snapshot_plain(Snapshot *snapshot, Thread *thread, Buffer *out, PyObject *value,
                     const Bound *bound);
@@ -88,6 +89,46 @@ static inline void copy_short(uint8_t *to, const uint8_t *from, size_t count)
     }
 }
 
+/* ---- secrets.c ---- */
+
+enum { LEAST_KEY = 12 }; /* shorter texts are no keys of well-known services */
+
+/* Without a salt nothing is a secret. */
+bool secrets_set(PyObject *salt, PyObject *patterns);
+uint8_t least_of_name(const uint8_t *name, size_t size);
+uint8_t least_of_text(PyObject *name);
+bool begins_with_key(const uint8_t *text, size_t size);
+bool replace_keys(Buffer *text);
+
+#define PAIR(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
+
+/* Whether a text of at least LEAST_KEY characters is one: two characters decide for most. */
+static inline bool may_be_key(const uint8_t *text, size_t length)
+{
+    switch (PAIR(text[0], text[1])) {
+    case PAIR('A', 'K'):
+    case PAIR('A', 'S'):
+    case PAIR('A', 'I'):
+    case PAIR('g', 'h'):
+    case PAIR('g', 'i'):
+    case PAIR('g', 'l'):
+    case PAIR('x', 'o'):
+    case PAIR('s', 'k'):
+    case PAIR('r', 'k'):
+    case PAIR('e', 'y'):
+    case PAIR('B', 'e'):
+    case PAIR('B', 'a'):
+    case PAIR('b', 'e'):
+    case PAIR('b', 'a'):
+    case PAIR('-', '-'):
+        return begins_with_key(text, length);
+    default:
+        break;
+    }
+    const uint8_t *colon = memchr(text, ':', length < 32 ? length - 1 : 32);
+    return colon != NULL && colon[1] == '/' && begins_with_key(text, length);
+}
+
 /* Writes what most values are, in at most ATOM_SIZE bytes, and returns where they end; NULL for all
  * others. (With a place in a register: through a buffer each byte would cost several loads.) */
 static inline __attribute__((always_inline)) uint8_t *atom_at(uint8_t *at, PyObject *value,
@@ -100,9 +141,13 @@ static inline __attribute__((always_inline)) uint8_t *atom_at(uint8_t *at, PyObj
                      !PyUnicode_IS_COMPACT_ASCII(value))) {
             return NULL;
         }
+        const uint8_t *text = (const uint8_t *)((PyASCIIObject *)value + 1);
+        if (unlikely(length >= recorder.least_key && may_be_key(text, (size_t)length))) {
+            return NULL;
+        }
         *at++ = V_STRING;
         *at++ = (uint8_t)length;
-        copy_short(at, (const uint8_t *)((PyASCIIObject *)value + 1), (size_t)length);
+        copy_short(at, text, (size_t)length);
         return at + length;
     }
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {

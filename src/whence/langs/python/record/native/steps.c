@@ -38,10 +38,11 @@ static void clear_skipped(Activation *activation)
 
 enum { MAX_HELD = 64 };
 
-static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, const Held *held,
-                           size_t held_count)
+static bool encode_outcome(Thread *thread, PyObject *value, uint8_t least, const Bound *bound,
+                           const Held *held, size_t held_count)
 {
     Snapshot snapshot;
+    snapshot.least = least;
     snapshot.held = held;
     snapshot.held_count = held_count;
     snapshot.foreign_opaque = snapshot.in_place = false;
@@ -49,6 +50,12 @@ static bool encode_outcome(Thread *thread, PyObject *value, const Bound *bound, 
         return snapshot_pending(&snapshot, thread, &thread->scratch, thread->pending_class, value, bound);
     }
     return snapshot_root(&snapshot, thread, &thread->scratch, value, bound);
+}
+
+/* How long a text must be to be a secret as the outcome of a call. */
+static inline uint8_t least_of_outcome(const Activation *activation, uint8_t record)
+{
+    return record == R_RAISE ? 0 : activation->code->least;
 }
 
 /* Chooses the bound of an outcome. A generator's inputs are compared at each step and have the usual
@@ -81,7 +88,9 @@ static bool write_end_in_place(Thread *thread, Activation *activation, uint8_t r
     uint64_t next_value = recorder.next_value;
     put_end(thread, activation, record, place, false);
     size_t start = page->length;
-    const uint8_t *end = value != NULL ? atom_at(buffer_end(page), value, bound) : NULL;
+    uint8_t least = least_of_outcome(activation, record);
+    const uint8_t *end =
+        value != NULL && least == 0 ? atom_at(buffer_end(page), value, bound) : NULL;
     if (likely(end != NULL)) {
         set_buffer_end(page, end);
     }
@@ -89,6 +98,7 @@ static bool write_end_in_place(Thread *thread, Activation *activation, uint8_t r
         Snapshot snapshot;
         snapshot.held = held;
         snapshot.held_count = held_count;
+        snapshot.least = least;
         snapshot.foreign_opaque = false;
         snapshot.in_place = true;
         if (!snapshot_root(&snapshot, thread, page, value, bound) || snapshot.refused ||
@@ -138,7 +148,8 @@ static void write_step_end(Thread *thread, Activation *activation, uint8_t recor
                                     held_count))) {
                 return;
             }
-            if (!encode_outcome(thread, value, bound, few, held_count)) {
+            if (!encode_outcome(thread, value, least_of_outcome(activation, record), bound, few,
+                                held_count)) {
                 recorder_fail(ENOMEM);
                 return;
             }
@@ -275,7 +286,7 @@ static enum record encode_resume(Thread *thread, const Frame *frame, const Bound
     if (!is_thrown && (value == NULL || value == Py_None)) {
         return R_RESUME;
     }
-    if (!encode_outcome(thread, value, bound, NULL, 0)) {
+    if (!encode_outcome(thread, value, 0, bound, NULL, 0)) {
         recorder_fail(ENOMEM);
     }
     return is_thrown ? R_THROW : R_SEND;

@@ -5,9 +5,11 @@ enum {
     UNBOUND, NONE, TRUE_VALUE, FALSE_VALUE, WHOLE, LARGE, FLOAT, COMPLEX, STRING, CUT_STRING,
     BYTES, BYTEARRAY,
     LIST = 0x10, TUPLE, SET, FROZENSET, DICT, OBJECT, SUBCLASS, EXCEPTION, OPAQUE, SUMMARY,
-    CLASS, FUNCTION, METHOD, MODULE, SAME, INPUT, REFERENCE, LEFT_OUT,
+    CLASS, FUNCTION, METHOD, MODULE, SAME, INPUT, REFERENCE, LEFT_OUT, SECRET,
     SMALL = 0x80
 };
+
+enum { MAX_SECRET_KIND = 2, SECRET_DIGEST = 8 };
 
 static bool skip_value(Scan *scan, int nesting);
 
@@ -124,7 +126,8 @@ static bool skip_built_in(Scan *scan, uint8_t kind, int nesting)
     bool fits = kind == EXCEPTION
                     ? content == TUPLE
                     : content >= SMALL || (content >= WHOLE && content <= BYTEARRAY) ||
-                          (content >= LIST && content <= DICT) || content == OPAQUE;
+                          (content >= LIST && content <= DICT) || content == OPAQUE ||
+                          content == SECRET;
     if (!fits) {
         return malformed(scan, "an instance of a subclass has no content");
     }
@@ -142,6 +145,20 @@ static bool skip_summary(Scan *scan)
         scan->last.complete = false;
     }
     return skip_text(scan);
+}
+
+/* What stands for a secret: its kind, its length and its digest. */
+static bool skip_secret(Scan *scan)
+{
+    uint8_t kind;
+    uint64_t length;
+    if (!read_byte(scan, &kind)) {
+        return false;
+    }
+    if (kind > MAX_SECRET_KIND) {
+        return malformed(scan, "there is no secret of this kind");
+    }
+    return read_v(scan, &length) && skip_bytes(scan, SECRET_DIGEST);
 }
 
 static bool skip_same(Scan *scan)
@@ -217,6 +234,8 @@ static bool skip_value(Scan *scan, int nesting)
     case LEFT_OUT:
         scan->last.complete = false;
         return true;
+    case SECRET:
+        return skip_secret(scan);
     default:
         return malformed(scan, "there is no value of this kind here");
     }
