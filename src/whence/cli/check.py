@@ -31,6 +31,7 @@ from whence.langs.python.launching.first_run import (
     kept_environment,
     run_first,
 )
+from whence.langs.python.record.children import children_of
 from whence.langs.python.record.recording import usual_settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder, sign
@@ -143,7 +144,7 @@ def _order(header: TraceHeader, output: str) -> Order:
     """Run the recorded program with the same user code, and record whole values."""
     rules = UserCodeRules.from_header(header.options)
     settings = usual_settings(output, rules=rules, whole_values=True)
-    settings = replace(settings, children=bool(header.options.get("children")))
+    settings = replace(settings, children=children_of(header.options))
     return Order(Target.from_words(header.words), settings)
 
 

@@ -123,12 +123,14 @@ def with_children(tree: ColumnTree, file: TraceFile, open_tree: OpenTree) -> Col
     children = sorted(
         _children(folder, file.header.run, open_tree, notes), key=lambda member: member.header.clock
     )
+    starts = _starts(folder)
+    notes += _unrecorded(starts, file.header, children)
     if not children and not notes:
         return tree
     source = tree.sources[0]
     assert isinstance(source, TraceSource)
     members = [_JoinedProcess(f.MAIN, tree, source), *children]
-    parents = _parents(members, _starts(folder))
+    parents = _parents(members, starts)
     kept = _with_calls(members, parents)
     return _join(
         [members[member] for member in kept], _renumber(parents, kept), len(members), notes
@@ -183,6 +185,18 @@ def _starts(folder: Path) -> list[_Start]:
         if len(fields) == 4 and all(len(field) < 20 and field.isdecimal() for field in fields[:3]):
             starts.append(_Start(int(fields[0]), int(fields[1]), int(fields[2]), fields[3]))
     return starts
+
+
+def _unrecorded(
+    starts: list[_Start], program: TraceHeader, children: list[_JoinedProcess]
+) -> Iterator[str]:
+    """A note about processes that were started without being recorded."""
+    recorded = {child.header.pid for child in children}
+    own = [start for start in starts if start.time >= program.clock]
+    count = len({start.process for start in own} - recorded)
+    if count:
+        several = f"{count:,} processes that the program started were" if count > 1 else ""
+        yield f"{several or 'a process that the program started was'} not recorded"
 
 
 def _parents(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Parent]:
