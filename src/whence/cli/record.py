@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from whence.errors import UsageError
 from whence.langs.python.debuggee.order import ClosingMessage, Order
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.launching.debuggee_process import become_debuggee
+from whence.langs.python.launching.installed_program import found_on_path, installed_program
 from whence.langs.python.record.backend_choice import NATIVE, PURE, VARIABLE, choose_backend
 from whence.langs.python.record.children import Children
 from whence.langs.python.record.journal.journal_choice import obstacle
@@ -201,6 +203,9 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
         tuple(options.leave_out),
         tuple(filter(None, kept)),
     )
+    program = installed_program(target)
+    if program is not None:
+        rules = program.added_to(rules)
     settings = usual_settings(
         output,
         Detail(options.detail),
@@ -258,7 +263,11 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
         del words[0]
     if not words:
         raise UsageError(f"which program? {usage}")
-    return Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
+    target = Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
+    installed = found_on_path(target)
+    if installed is not None and not getattr(options, "quiet", False):
+        print(f"whence: {words[0]} is {installed.name}", file=sys.stderr)
+    return installed or target
 
 
 def _unprotected(words: Sequence[str]) -> list[str]:

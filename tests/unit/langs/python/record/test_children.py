@@ -391,9 +391,9 @@ def test_the_users_own_start_up_module_runs_in_a_recorded_child(tmp_path: Path) 
     (tmp_path / "own/sitecustomize.py").write_text("print('own start')\n")
     (tmp_path / "other.py").write_text("def other(x): return x + 1\nprint(other(1))\n")
     source = "import subprocess, sys; subprocess.run([sys.executable, 'other.py'])"
-    more = {"PYTHONPATH": os.pathsep.join([str(tmp_path / "own"), environment()["PYTHONPATH"]])}
+    more = os.pathsep.join([str(tmp_path / "own"), environment()["PYTHONPATH"]])
     # It also runs in the processes of whence itself, before.
-    done = run(tmp_path, source, "--backend", "native", **more)
+    done = run(tmp_path, source, "--backend", "native", PYTHONPATH=more)
     assert done.stdout.splitlines()[-2:] == ["own start", "2"]
     assert as_node(open_trace(tmp_path / "t.whence")).all("other")
 
