@@ -23,9 +23,7 @@ from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.record.user_code import UserCodeRules
 
 _TEST_RUNNERS = "_pytest behave coverage green mutmut nose nose2 nox py pytest robot tox ward xdist"
-_NOTEBOOKS = (
-    "IPython ipykernel jupyter jupyter_core jupyterlab nbclient nbconvert papermill"
-)
+_NOTEBOOKS = "IPython ipykernel jupyter jupyter_core jupyterlab nbclient nbconvert papermill"
 _PROFILERS = "kernprof memory_profiler pyinstrument scalene viztracer whence"
 _SERVERS = "celery daphne django flask gradio gunicorn hypercorn streamlit twisted uvicorn"
 _TASKS = "airflow alembic invoke locust luigi pip scrapy"
