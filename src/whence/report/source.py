@@ -101,6 +101,7 @@ def from_here(file: str) -> str:
         return file
 
 
+NOT_OWN = "code that is not the program's own"
 NO_TEXT = "its source is not available, so what it called is not known"
 
 
@@ -166,8 +167,10 @@ class Sources(SourceFiles):
     ) -> Sequence[str]:
         """The names of what a call may have called without its being recorded."""
         where = call.where()
-        if where is None or where.line is None or self.syntax is None or call.step is not None:
+        if self.syntax is None or call.step is not None:
             return ()
+        if where is None or where.line is None:
+            return (NOT_OWN,)
         try:
             text = self.read_unchanged(where.file)
         except WhenceError:
