@@ -70,6 +70,8 @@ class Explanation:
     rows: tuple[Row, ...] = ()
     sentences: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    out_of_sight: tuple[str, ...] = ()
+    """What it may have called without its being recorded: the other candidate."""
     no_lines: str = ""
     """Why it is not known which of its lines ran."""
 
@@ -143,6 +145,7 @@ def _explain_fault(
         tuple(row for row in rows if row[1]),
         tuple(sentences),
         tuple(doubts(state, diagnosis, call, sources, findings.notes)),
+        tuple(hidden),
     )
 
 
