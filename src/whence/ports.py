@@ -437,6 +437,14 @@ class SourceSyntax(Protocol):
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation that stands in exactly this place."""
 
+    def calls_out_of_sight(
+        self, text: str, call: Call, callees: Sequence[Function], functions: Sequence[Function]
+    ) -> Sequence[str]:
+        """The names of what a call may have called without its being recorded.
+
+        `callees` are the functions that it called, `functions` all that were recorded.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class TestRequest:

@@ -337,23 +337,23 @@ PROGRAMS = {
         print("parent", parent())
         """,
         "2", "1", "work", ("parent",),
+        options=("--no-children",),
         full="number = 2\n  returned: 4",
         doubt="the program started other processes, and what they did was not recorded",
     ),
     "a fault in a child that is not recorded": Hard(
         _FAULT_IN_A_CHILD,
         "2", "1", "parent", (),
+        options=("--no-children",),
         full="returned: 3",
         not_known="its outcome differs there, though no code that ran in it is known to differ",
         doubt="the program started other processes, and what they did was not recorded "
-        "(--children records those of Python)",
+        "(Pythons are recorded, except with --journal or --no-children)",
     ),
     "a fault in a child that is recorded": Hard(
         _FAULT_IN_A_CHILD,
         "2", "1", "work", ("parent",),
-        options=("--children",),
-        runs_again=False,
-        full="a program with recorded child processes is not run again yet",
+        full="is in a process that the program started, and only the main process",
     ),
     "exec of code": Hard(
         """
@@ -385,6 +385,7 @@ PROGRAMS = {
         become(3)
         """,
         "2", "1", "command", ("become",),
+        options=("--no-children",),
         full="'print(3 + 2)']",
         no_test=f"no test can be written of command: {_DID_NOT_END}",
         reported="The program did not end: the recording breaks off: the process was killed, is "

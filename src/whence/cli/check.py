@@ -31,6 +31,7 @@ from whence.langs.python.launching.first_run import (
     kept_environment,
     run_first,
 )
+from whence.langs.python.record.children import children_of
 from whence.langs.python.record.recording import usual_settings
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder, sign
@@ -150,7 +151,7 @@ def _order(header: TraceHeader, output: str) -> Order:
         keep_secrets=header.options.get("keep_secrets") is True,
         secret_names=secret_names(header.options),
     )
-    settings = replace(settings, children=bool(header.options.get("children")))
+    settings = replace(settings, children=children_of(header.options))
     return Order(Target.from_words(header.words), settings)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,9 @@ from whence.errors import UsageError
 from whence.langs.python.debuggee.order import ClosingMessage, Order
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
 from whence.langs.python.launching.debuggee_process import become_debuggee
+from whence.langs.python.launching.installed_program import found_on_path, installed_program
 from whence.langs.python.record.backend_choice import NATIVE, PURE, VARIABLE, choose_backend
+from whence.langs.python.record.children import Children
 from whence.langs.python.record.journal.journal_choice import obstacle
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.recording import (
@@ -146,10 +149,16 @@ def _configure_trace(group: argparse._ActionsContainer) -> None:
         "files, processes, the network), so that it can run again in the same way without any "
         "effect (docs/running-again.md)",
     )  # fmt: skip
-    group.add_argument(
-        "--children", action="store_true",
-        help="also record the Python processes that the program starts, each to a file beside "
-        "the trace",
+    children = group.add_mutually_exclusive_group()
+    children.add_argument(
+        "--children", dest="children", action="store_const", const=Children.ALL,
+        help="also record the Pythons that shells and other programs start: those find the "
+        "recording in the environment, which the program can see (by default only processes that "
+        "the program forks and Pythons that it starts itself are recorded)",
+    )  # fmt: skip
+    children.add_argument(
+        "--no-children", dest="children", action="store_const", const=Children.NONE,
+        help="record no process that the program starts",
     )  # fmt: skip
     group.add_argument(
         "--secret", action="append", default=[], metavar="PATTERN",
@@ -224,6 +233,9 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
         tuple(options.leave_out),
         tuple(filter(None, kept)),
     )
+    program = installed_program(target)
+    if program is not None:
+        rules = program.added_to(rules)
     settings = usual_settings(
         output,
         Detail(options.detail),
@@ -238,16 +250,23 @@ def order_of(options: argparse.Namespace, target: Target, output: str) -> Order:
     )
     return Order(
         target,
-        replace(settings, children=options.children, key_folder=key_folder()),
+        replace(settings, children=_children(options), key_folder=key_folder()),
         journal=options.journal,
         call_limit=options.call_limit,
         depth_limit=options.depth_limit,
     )
 
 
+def _children(options: argparse.Namespace) -> Children:
+    chosen: Children | None = options.children
+    if chosen is not None:
+        return chosen
+    return Children.NONE if options.journal else Children.PYTHONS
+
+
 def check(options: argparse.Namespace) -> None:
     """Refuse options that cannot be had here, or not together."""
-    if options.journal and options.children:
+    if options.journal and options.children is Children.ALL:
         raise UsageError("--journal is of one process: leave out --children")
     missing = obstacle(options.backend) if options.journal else None
     if missing:
@@ -276,7 +295,11 @@ def target_of(options: argparse.Namespace, usage: str) -> Target:
         del words[0]
     if not words:
         raise UsageError(f"which program? {usage}")
-    return Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
+    target = Target(TargetKind.SCRIPT, words[0], tuple(words[1:]))
+    installed = found_on_path(target)
+    if installed is not None and not getattr(options, "quiet", False):
+        print(f"whence: {words[0]} is {installed.name}", file=sys.stderr)
+    return installed or target
 
 
 def unprotected(words: Sequence[str]) -> list[str]:

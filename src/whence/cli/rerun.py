@@ -13,6 +13,7 @@ from whence.errors import UsageError
 from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.replay.determinism_check import DeterminismReport, check
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, header_of, journal_beside
+from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_reader import open_trace
 
 _WIDTH = 100
@@ -49,7 +50,7 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(options: argparse.Namespace) -> int:
     """Run it again and compare."""
     path = named_or_last(options.recording)
-    tree = open_trace(path)
+    tree = main_process(open_trace(path))
     trust = PythonRecordingTrust(path, header_of(tree))
     require_trust(trust, path, allowed=options.trust_recording)
     if journal_beside(path, header_of(tree)) is None and not options.live:

@@ -48,12 +48,12 @@ def _answers(state: State) -> Iterator[str]:
     skipped = {answer.node for answer in answers if answer.verdict is Verdict.UNKNOWN} - judged
     if skipped:
         noun = "calls" if len(skipped) > 1 else "call"
-        yield f"nobody could judge {noun} {_some([str(node) for node in sorted(skipped)])}"
+        yield f"nobody could judge {noun} {some([str(node) for node in sorted(skipped)])}"
 
 
 def _trusted(state: State, diagnosis: Diagnosis) -> Iterator[str]:
     if state.facts.trusts:
-        yield f"trusted without being asked about: {_some(list(map(str, state.facts.trusts)))}"
+        yield f"trusted without being asked about: {some(list(map(str, state.facts.trusts)))}"
     if diagnosis.node is not None:
         tree = state.tree
         position = tree.position(diagnosis.node)
@@ -77,7 +77,7 @@ def _unseen(call: Call) -> Iterator[str]:
         values.append(("its result", call.outcome.value))
     cut = [name for name, value in values if any(is_cut(part) for _, part in value.paths())]
     if cut:
-        yield f"recorded in part only: {_some(cut)}"
+        yield f"recorded in part only: {some(cut)}"
     opaque = [
         f"{name}{''.join(steps)} ({part.text})"
         for name, value in values
@@ -85,7 +85,7 @@ def _unseen(call: Call) -> Iterator[str]:
         if is_opaque(part)
     ]
     if opaque:
-        yield f"changes inside these are not visible: {_some(opaque)}"
+        yield f"changes inside these are not visible: {some(opaque)}"
 
 
 def _changed(call: Call, sources: Sources) -> Iterator[str]:
@@ -97,7 +97,8 @@ def _changed(call: Call, sources: Sources) -> Iterator[str]:
         return
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
     unique = list(dict.fromkeys(names))
     more = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
     return ", ".join(unique[:_NAMED]) + more

@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.model.call import Binding, Call, OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import Limits, Value, names_code, show
 from whence.model.verdict import PERSON, Answer, Verdict
-from whence.report.certainty import doubts
+from whence.report.certainty import doubts, some
 from whence.report.changes import afterwards, changes
 from whence.report.findings import NOT_ASKED, Findings
 from whence.report.source import Block, Sources, attentive
@@ -45,6 +47,7 @@ _ENDLESS = (FaultKind.DID_NOT_END, FaultKind.BAD_INPUT_PASSED)
 _STEP = "The state before it is right{also}, yet what it did is wrong."
 _LACKS = "All of its steps are right, yet together they are wrong: a step is missing."
 _ALL_CALLEES = "all that it called"
+_THAT_WAS_RECORDED = " and that was recorded"
 _CALLEES_IN_SLICE = "all that it called that could have made what was marked"
 _SAID = {
     Verdict.RIGHT: "right",
@@ -67,6 +70,8 @@ class Explanation:
     rows: tuple[Row, ...] = ()
     sentences: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    out_of_sight: tuple[str, ...] = ()
+    """What it may have called without its being recorded: the other candidate."""
     no_lines: str = ""
     """Why it is not known which of its lines ran."""
 
@@ -110,7 +115,10 @@ def _explain_fault(
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
     rows.append(("It should be", [_expected(answer) for answer in expectations(state, node)]))
+    hidden = _out_of_sight(state, node, call, sources)
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
+    if hidden:
+        callees += _THAT_WAS_RECORDED
     sentences = [_WRONG[diagnosis.kind].format(callees=callees)]
     if diagnosis.reason:
         sentences = [f"Nobody could judge it, but {diagnosis.reason}."]
@@ -122,7 +130,10 @@ def _explain_fault(
             "Only the rule is certain: the fault shows in this call or in one of "
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
-    headline = f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}."
+    other = f", or in what it ran out of sight ({some(hidden)})" if hidden else ""
+    headline = (
+        f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}{other}."
+    )
     if call.step is not None:
         headline = f"The fault is in {call.function.short()}{_place(call, sources)}."
     if call.step is not None or _has_steps(state, diagnosis):
@@ -134,7 +145,24 @@ def _explain_fault(
         tuple(row for row in rows if row[1]),
         tuple(sentences),
         tuple(doubts(state, diagnosis, call, sources, findings.notes)),
+        tuple(hidden),
     )
+
+
+def _out_of_sight(state: State, node: int, call: Call, sources: Sources) -> list[str]:
+    """The names of what a call may have called without its being recorded."""
+    tree = state.tree
+    columns, position = tree.columns, tree.position(node)
+    area = slice(position + 1, int(columns.end[position]))
+    callees = np.flatnonzero(columns.parent[area] == position) + position + 1
+    numbers = set(columns.function[callees].tolist())
+    # The calls of a process count as calls of the one that started it.
+    for number in [number for number in numbers if tree.functions[number].trusted]:
+        tops = callees[columns.function[callees] == number]
+        below = np.isin(columns.parent[area], tops)
+        numbers.update(columns.function[area][below].tolist())
+    functions = [tree.functions[number] for number in sorted(numbers)]
+    return list(sources.calls_out_of_sight(call, functions, tree.functions))
 
 
 def _is_part(state: State, node: int, cycle: Cycle) -> bool:

@@ -56,6 +56,7 @@ def record(
         parts = explain(state, diagnosis, sources or Sources(), findings)
         at_fault["source"] = _source(parts.source)
         at_fault["lines_not_known"] = parts.no_lines
+        at_fault["out_of_sight"] = list(parts.out_of_sight)
         at_fault["doubts"] = list(parts.doubts)
         at_fault["raised_by"] = _raised_by(findings)
         at_fault["passed_on"] = _passed_on(findings)

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from whence.errors import WhenceError
-from whence.model.call import Binding, Call, Location, OutcomeKind
+from whence.model.call import Binding, Call, Function, Location, OutcomeKind
 from whence.model.primitive import RaisingOperation
 from whence.model.value import Value
 from whence.ports import SourceSyntax
@@ -101,6 +101,10 @@ def from_here(file: str) -> str:
         return file
 
 
+NOT_OWN = "code that is not the program's own"
+NO_TEXT = "its source is not available, so what it called is not known"
+
+
 @dataclass(frozen=True, slots=True)
 class Executed:
     """The lines that a call ran, or why they are not known."""
@@ -157,6 +161,21 @@ class Sources(SourceFiles):
             return self.syntax.attributes_used(self.read_unchanged(where.file), call)
         except WhenceError:
             return {}
+
+    def calls_out_of_sight(
+        self, call: Call, callees: Sequence[Function], functions: Sequence[Function]
+    ) -> Sequence[str]:
+        """The names of what a call may have called without its being recorded."""
+        where = call.where()
+        if self.syntax is None or call.step is not None:
+            return ()
+        if where is None or where.line is None:
+            return (NOT_OWN,)
+        try:
+            text = self.read_unchanged(where.file)
+        except WhenceError:
+            return (NO_TEXT,)
+        return self.syntax.calls_out_of_sight(text, call, callees, functions)
 
     def raising(self, call: Call) -> RaisingOperation | None:
         """The operation that raised the exception that left a call, if the source still says it."""

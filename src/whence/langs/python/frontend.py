@@ -19,6 +19,7 @@ from whence.langs.python.priors.import_prior import ImportPrior
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.replay.fallback_provenance import FallbackProvenance
@@ -83,10 +84,21 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         call_graph=PythonCallGraph(files.read_unchanged),
         folder=files.folder,
         began=files.began,
-        syntax=PythonSyntax(),
+        syntax=_syntax(recording),
         tests=PythonTestWriter(files, tuple(recording.header.command)),
         recording=facts_of(recording),
         identify=lambda project: identify_in(tree, project),
+    )
+
+
+def _syntax(recording: RecordingSummary) -> PythonSyntax:
+    rules = UserCodeRules.from_header(recording.header.options)
+    unrecorded = any("not recorded" in note for note in recording.notes)
+    others = recording.threads > 1 or recording.processes > 1 or unrecorded
+    return PythonSyntax(
+        leaves_out=bool(rules.only or rules.left_out),
+        has_others=others,
+        has_unrecorded=unrecorded,
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.program_versions import VersionPair
 from whence.langs.python.oracles.rebuilt_calls import NeverKnown
 from whence.langs.python.oracles.recipe_comparison import (
@@ -38,7 +38,7 @@ from whence.langs.python.oracles.worker.worker_protocol import Digests, ForkDone
 from whence.langs.python.oracles.worker_process import Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
-from whence.langs.python.trace.joined_processes import JoinedProcessSource
+from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
@@ -54,7 +54,8 @@ class ForkAtCall:
     def __init__(
         self, tree: ColumnTree, versions: VersionPair, folder: Path, limit: float, running: float
     ) -> None:
-        self._tree = tree
+        self._joined = tree
+        self._tree = main_process(tree)
         self._versions = versions
         self._folder = folder
         self._limit = limit
@@ -86,7 +87,11 @@ class ForkAtCall:
         With `confirm`, a difference has to show in the reference's own run, too: otherwise
         `NeverKnown` is raised.
         """
-        if obstacle := self._obstacle(position, ours):
+        try:
+            position = self._tree.position(self._joined.id(position))
+        except UsageError:
+            return Comparison(Match.UNKNOWN, "it is in a process that the program started")
+        if obstacle := self._obstacle(ours):
             return Comparison(Match.UNKNOWN, obstacle)
         begin = self._source.begins(self._tree.details[position : position + 1], ours.code)[0]
         if self._barred is not None and begin >= self._barred[0]:
@@ -139,12 +144,10 @@ class ForkAtCall:
         if compare_states(there.own, there.reference).match is not Match.DIFFERENT:
             raise NeverKnown("its outcome differs there, but not in a run of the reference")
 
-    def _obstacle(self, position: int, ours: CallRecipe) -> str:
+    def _obstacle(self, ours: CallRecipe) -> str:
         """Why it cannot be tried."""
         if not self._versions.only_functions_differ:
             return "the versions differ in more than functions"
-        if isinstance(self._tree.sources[int(self._tree.source_of[position])], JoinedProcessSource):
-            return "the program started other processes"
         if bool(self._tree.columns.implicit.any()):
             return "not all calls were recorded"
         if ours.code.flags & (f.COROUTINE | f.ASYNC_GENERATOR):

@@ -36,6 +36,7 @@ from whence.langs.python.oracles.worker.worker_protocol import RunConfig, encode
 from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.recording_signature import require_own
 from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.value_recipes import (
@@ -281,7 +282,8 @@ def _stdin(version: ProgramVersion) -> int:
 
 
 def compare_runs(ours: ColumnTree, theirs: ColumnTree) -> Comparison:
-    """Whether two runs had the same end and output."""
+    """Whether two runs had the same end and output, those of their main processes."""
+    ours, theirs = main_process(ours), main_process(theirs)
     sides = [RecipeSource(place_of(tree, 0)[0]) for tree in (ours, theirs)]
     one, other = (side.run_ending() for side in sides)
     if one is None or other is None:

@@ -62,11 +62,12 @@ class Backend(Protocol):
         """The number of the call that runs in this thread; in a forked child, of the one that
         forked."""
 
-    def family(self, starts: str, name: str, is_child: bool) -> None:
+    def family(self, starts: str, name: str, is_child: bool, announcement: str) -> None:
         """Before `start`: other processes are recorded too.
 
         If it can, the backend notes in the file `starts`, under this name, which call started which
-        process. A child writes its records to its file before its parent can know that it is done.
+        process, and gives each new Python the announcement (empty: none), unseen by the program. A
+        child writes its records to its file before its parent can know that it is done.
         """
 
     def tail(self, path: str, descriptor: int, check: int) -> None:

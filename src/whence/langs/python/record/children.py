@@ -2,11 +2,14 @@
 
 Each process writes a trace of its own. The program's is the file that the user named; those of its
 children are in `NAME.whence.d/PID.whence`, and each header says which process and which call
-started it. A forked child keeps the settings that it has; a new Python finds them in the
+started it. A forked child keeps the settings that it has; a new Python finds them in its
 environment, where `startup/sitecustomize.py` looks.
 
-Invariant: this happens only with `--children`, and a process that cannot be recorded runs on
-unrecorded.
+By default only a new Python that the program starts itself gets this environment, and takes it out
+again before its program starts: no program can see it. With `--children` it is part of the
+program's own environment, so that Pythons started by shells and other programs are found too.
+
+Invariant: a process that cannot be recorded runs on unrecorded.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 from whence.errors import WhenceError
@@ -25,9 +30,30 @@ from whence.langs.python.trace.trace_format import FOLDER, MAGIC, STARTED, TAIL_
 from whence.user_folders import make_private_folder, open_private_file
 
 VARIABLE = "WHENCE_CHILDREN"
-VERSION = 1
+"""Part of the environment of the whole program."""
+HIDDEN_VARIABLE = "WHENCE_CHILD"
+"""Part of the environment of one new Python."""
+VERSION = 2
 _NAME = "announcement"
-_STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+_STARTED_BY_MODULE = "from multiprocessing."
+_TRACKER = "from multiprocessing.resource_tracker"
+STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+
+
+class Children(Enum):
+    """Which processes that the program starts are recorded too."""
+
+    NONE = "none"
+    PYTHONS = "pythons"
+    """Forked ones, and Pythons that a recorded process starts itself."""
+    ALL = "all"
+    """All Pythons that inherit the environment, which shows it."""
+
+
+def children_of(options: Mapping[str, Any]) -> Children:
+    """What the options in a trace's header say of child processes."""
+    value = options.get("children")
+    return Children(value) if value in {kind.value for kind in Children} else Children.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,7 @@ class ChildSettings:
     options: RecordOptions
     rules: UserCodeRules
     backend: str | None
+    children: Children = Children.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +115,7 @@ class Family:
 
     def new_child(self, call: int | None) -> tuple[Family, int]:
         """In a new child: the family as it sees it, and the descriptor of its trace."""
+        os.makedirs(self.folder, exist_ok=True)
         for copy in range(1, 1000):  # process ids are reused
             name = f"{os.getpid()}.whence" if copy == 1 else f"{os.getpid()}-{copy}.whence"
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
@@ -96,14 +124,22 @@ class Family:
                 return replace(self, name=name, parent=self.name, call=call), descriptor
         raise OSError("too many traces of one process")
 
-    def announce(self, settings: ChildSettings) -> None:
-        """Have every Python that this process starts from here on recorded."""
+    def announcement(self, settings: ChildSettings) -> str:
+        """What each new Python is told; empty if the environment of this process tells it."""
         tag = str(sys.implementation.cache_tag)
-        announcement = Announcement(self.folder, self.run, self.name, tag, settings)
-        os.environ[VARIABLE] = announcement.text()
+        text = Announcement(self.folder, self.run, self.name, tag, settings).text()
+        if settings.children is not Children.ALL:
+            return text
+        os.environ[VARIABLE] = text
         paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-        if _STARTUP not in paths:
-            os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *paths])
+        if STARTUP not in paths:
+            os.environ["PYTHONPATH"] = os.pathsep.join([STARTUP, *paths])
+        return ""
+
+    def remove_unused(self) -> None:
+        """Remove the folder if there is nothing in it: no process was started."""
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
 
 
 def new_family(output: str, run: str) -> Family:
@@ -137,24 +173,40 @@ _joined: list[Any] = []
 """The recording that this process joined when it started."""
 
 
-def announced() -> tuple[Family, ChildSettings] | None:
+def announced(text: str | None) -> tuple[Family, ChildSettings] | None:
     """The recording that this process is to join, and its settings; None if there is none.
 
     What cannot be read is as if it were not there: the process is the program's.
     """
     try:
-        announcement = Announcement.from_text(os.environ[VARIABLE])
+        announcement = Announcement.from_text(os.environ[VARIABLE] if text is None else text)
     except (KeyError, WhenceError):
         return None
     if announcement.tag != sys.implementation.cache_tag or not os.path.isdir(announcement.folder):
         return None
     family = Family(announcement.folder, announcement.run, name=announcement.parent)
-    return family, announcement.settings
+    settings, code = announcement.settings, _code_option()
+    if code.startswith(_TRACKER):
+        return None  # it runs nothing of the program
+    if code.startswith(_STARTED_BY_MODULE):
+        # The line that starts a worker is not the user's; the program itself is `__mp_main__`.
+        left_out = (*settings.rules.left_out, "__main__.<module>")
+        settings = replace(settings, rules=replace(settings.rules, left_out=left_out))
+    return family, settings
 
 
-def join() -> None:
-    """Record this process, if it was started by one that is recorded with its children."""
-    announcement = announced()
+def _code_option() -> str:
+    """The text that this process was started to run with `-c`; empty if there is none."""
+    words = sys.orig_argv
+    return words[words.index("-c") + 1] if "-c" in words[1:-1] else ""
+
+
+def join(text: str | None = None) -> None:
+    """Record this process, if it was started by one that is recorded with its children.
+
+    `text` is the announcement, if it is no longer in the environment.
+    """
+    announcement = announced(text)
     if announcement is None or _joined:
         return
     import atexit

@@ -40,6 +40,8 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 _TYPE_PARAMETERS = "<generic parameters of "
 
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
+_LOAD_CONST = opcode.opmap["LOAD_CONST"]
+_STORE_NAME = opcode.opmap["STORE_NAME"]
 # The argument holds the number of the name, shifted by the bits that hold something else.
 _GLOBAL_NAMES = tuple(
     (opcode.opmap[name], shift)
@@ -79,8 +81,9 @@ class PythonCodeReader:
         if not self._user_code.owns(code, namespace):
             return None
         flags = _flags(code)
-        # The variables of a module body are made by itself, so they are no inputs.
-        reads_variables = self._with_reads and not flags & MODULE_BODY
+        names: tuple[str, ...] = ()
+        if self._with_reads:
+            names = inputs_of_body(code) if flags & MODULE_BODY else global_names(code)
         transparent = is_transparent(code)
         counted = not transparent and not self._user_code.keeps(code, namespace)
         return CodeDescription(
@@ -91,7 +94,7 @@ class PythonCodeReader:
             first_line=code.co_firstlineno,
             parameters=_parameters(code),
             free_variables=code.co_freevars if self._with_reads else (),
-            global_names=global_names(code) if reads_variables else (),
+            global_names=names,
             line_table=code.co_linetable,
             transparent=transparent or counted,
             counted=counted,
@@ -163,6 +166,30 @@ def _collect_names(code: CodeType, names: dict[str, None]) -> None:
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and is_transparent(constant):
             _collect_names(constant, names)
+
+
+def inputs_of_body(code: CodeType) -> tuple[str, ...]:
+    """The variables that the body of a module reads before it binds them, in order of use.
+
+    A module that is imported makes all its variables itself. A cell of a notebook, and code that is
+    passed to `exec`, may use those that were there before.
+    """
+    instructions = code.co_code
+    operations = instructions[::2]
+    reads = [
+        (place, code.co_names[argument >> shift])
+        for operation, shift in (*_GLOBAL_NAMES[:1], *_CLASS_NAMES)
+        for place, argument in _uses(operation, operations, instructions)
+    ]
+    for place, number in _uses(_LOAD_CONST, operations, instructions):
+        constant = code.co_consts[number]
+        if isinstance(constant, CodeType) and is_transparent(constant):
+            reads += [(place, name) for name in global_names(constant)]
+    bound: dict[str, int] = {}
+    for place, number in _uses(_STORE_NAME, operations, instructions):
+        bound.setdefault(code.co_names[number], place)
+    names = (name for place, name in sorted(reads) if place < bound.get(name, place + 1))
+    return tuple(dict.fromkeys(name for name in names if not name.startswith("__")))
 
 
 def rebound_names(code: CodeType) -> frozenset[str]:

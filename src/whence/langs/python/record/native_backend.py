@@ -13,6 +13,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.backend import CodeReader
+from whence.langs.python.record.children import STARTUP
 from whence.langs.python.record.options import (
     SHALLOW_BOUND,
     WHOLE_BOUND,
@@ -41,7 +42,7 @@ class NativeBackend:
         self._code_reader = code_reader
         self._summaries = summaries
         self._started = False
-        self._family = "", "", False
+        self._family = "", "", False, "", ""
         self._tail = "", -1, 0
 
     @property
@@ -64,9 +65,9 @@ class NativeBackend:
         """The number of the call that runs in this thread."""
         return _recorder.here() if self._started else 0
 
-    def family(self, starts: str, name: str, is_child: bool) -> None:
-        """Note in a file which call starts which process."""
-        self._family = starts, name, is_child
+    def family(self, starts: str, name: str, is_child: bool, announcement: str) -> None:
+        """Note in a file which call starts which process, and announce the recording to Pythons."""
+        self._family = starts, name, is_child, announcement, STARTUP
 
     def tail(self, path: str, descriptor: int, check: int) -> None:
         """Keep the page in this file while it is filled."""

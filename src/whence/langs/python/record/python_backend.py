@@ -94,7 +94,7 @@ class PythonBackend:
         """The number of the call that runs in this thread."""
         return self.activations.current_call().number
 
-    def family(self, starts: str, name: str, is_child: bool) -> None:
+    def family(self, starts: str, name: str, is_child: bool, announcement: str) -> None:
         """Which call starts a process cannot be observed here, unless it forks."""
         self.activations.is_child = is_child
 

@@ -22,7 +22,7 @@ from typing import Any
 from whence.errors import WhenceError
 from whence.langs.python.record.backend import Backend, CodeReader
 from whence.langs.python.record.backend_choice import choose_backend, make
-from whence.langs.python.record.children import ChildSettings, Family, new_family
+from whence.langs.python.record.children import Children, ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
@@ -49,8 +49,8 @@ _GREENLETS = (
     "and what it called later as called by nobody"
 )
 PROCESSES = (
-    "the program started other processes, and what they did was not recorded (--children records "
-    "those of Python)"
+    "the program started other processes, and what they did was not recorded (Pythons are "
+    "recorded, except with --journal or --no-children)"
 )
 _LONG_COMMAND = 80
 """The most characters of a child's command in the name of its node."""
@@ -59,6 +59,7 @@ _PIECE = 2**20
 
 # Bound here: the program may replace them.
 _getpid, _stat, _fstat, _close, _unlink = os.getpid, os.stat, os.fstat, os.close, os.unlink
+_isdir = os.path.isdir
 _waitid = getattr(os, "waitid", None)  # which not every system has
 _used = resource.getrusage
 
@@ -78,8 +79,8 @@ class Settings:
     repeatable: str | None = None
     """Who chose the hash seed (`repeatable.PINNED` or `OWN`); None if the program is not to be run
     again."""
-    children: bool = False
-    """Whether the processes that the program starts are recorded too."""
+    children: Children = Children.NONE
+    """Which processes that the program starts are recorded too."""
     keeps_tail: bool = True
     """Whether a killed process leaves all that it recorded."""
     key_folder: str = ""
@@ -164,8 +165,8 @@ class Recording:
             self._reader = AsideReader(self._reader)
             self._summaries = AsideSummaries(SUMMARIES)
         self._run = os.urandom(8).hex()
-        if settings.children:
-            self._family = new_family(settings.output, self._run)
+        if settings.children is not Children.NONE:
+            self._family = self._new_family()
         self._prepare()
 
     @classmethod
@@ -173,7 +174,7 @@ class Recording:
         """The recording of a Python that a recorded process has started."""
         self = cls.__new__(cls)
         self._settings = Settings(
-            "", settings.options, settings.rules, settings.backend, children=True
+            "", settings.options, settings.rules, settings.backend, children=settings.children
         )
         self._command = tuple(command)
         self._backend_name = choose_backend(self._settings.backend).name
@@ -183,6 +184,14 @@ class Recording:
         self._run = family.run
         self._open_child(family, None)
         return self
+
+    def _new_family(self) -> Family | None:
+        try:
+            return new_family(self._settings.output, self._run)
+        except WhenceError:
+            if self._settings.children is Children.ALL:
+                raise
+            return None  # nobody asked for it; a note says if it matters
 
     def _open_child(self, family: Family, call: int | None) -> None:
         self._family, low = family.new_child(call)
@@ -299,8 +308,8 @@ class Recording:
     def _begin(self) -> None:
         family = self._family
         if family is not None:
-            family.announce(_child_settings(self._settings))
-            self._backend.family(family.starts, family.name or MAIN, family.is_child)
+            announcement = family.announcement(_child_settings(self._settings))
+            self._backend.family(family.starts, family.name or MAIN, family.is_child, announcement)
         self._keep_tail()
         self._backend.start()
 
@@ -343,7 +352,10 @@ class Recording:
         self.stop()
         if "greenlet" in sys.modules:
             self._backend.note(_GREENLETS)
-        if self._family is None and _processes() != self._processes:
+        if self._family is not None and not self.is_of_child:
+            self._family.remove_unused()
+        is_alone = self._family is None or not _isdir(self._family.folder)
+        if is_alone and _processes() != self._processes:
             self._backend.note(PROCESSES)
         self._backend.end(how, value)
         size = 0
@@ -407,14 +419,14 @@ def _quote(settings: Settings) -> dict[str, Any]:
         "left_out": list(rules.left_out),
         "filter": list(rules.kept),
         "backend": settings.backend,
-        "children": settings.children,
+        "children": settings.children.value,
     }
 
 
 def _child_settings(settings: Settings) -> ChildSettings:
     # Calls are numbered in each process: those that the options name are calls of the program.
     options = replace(settings.options, whole_calls=None, window=None)
-    return ChildSettings(options, settings.rules, settings.backend)
+    return ChildSettings(options, settings.rules, settings.backend, settings.children)
 
 
 def _working_folder() -> str:

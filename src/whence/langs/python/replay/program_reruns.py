@@ -17,7 +17,8 @@ from whence.langs.python.replay.full_replay import FullReplay
 from whence.langs.python.replay.materializer import make_expandable
 from whence.langs.python.replay.partial_replay import PartialReplay
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, CannotReplay, header_of
-from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance
+from whence.langs.python.replay.shadow_run_provenance import ShadowRunProvenance, has_call
+from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.zoom.step_provenance import StepProvenance
 from whence.model.call import Call, MarkedPart
 from whence.model.primitive import WorkedOut
@@ -29,7 +30,8 @@ from whence.tree.column_tree import ColumnTree
 class ProgramReruns:
     """The ports `Reruns`, `Following`, `Freezing` and `Zooming`; delegates to the parts.
 
-    Implicit calls of the tree can be expanded from now on, if the recording has a journal.
+    Implicit calls of the tree can be expanded from now on, if the recording has a journal. If the
+    program had child processes, only calls of its main process can be looked at again.
     """
 
     def __init__(
@@ -40,12 +42,15 @@ class ProgramReruns:
         time_limit: float = TIME_LIMIT,
     ) -> None:
         self.tree = tree
-        self.partial = PartialReplay(recording, tree, settings)
-        full = FullReplay(recording, tree, self.partial, time_limit)
-        self._details = CallDetails(tree, self.partial, full)
-        self._zoom = CallZoom(tree, full)
-        self.provenance = ShadowRunProvenance(recording, tree, self.partial, time_limit)
-        make_expandable(tree, self.partial)
+        self._main = main = main_process(tree)
+        self.partial = PartialReplay(recording, main, settings)
+        full = FullReplay(recording, main, self.partial, time_limit)
+        self._details = CallDetails(main, self.partial, full)
+        self._zoom = CallZoom(main, full)
+        self.provenance = ShadowRunProvenance(
+            recording, main, self.partial, time_limit, has_children=main is not tree
+        )
+        make_expandable(main, self.partial)
 
     # --- settings --------------------------------------------------------------------------------
 
@@ -84,14 +89,17 @@ class ProgramReruns:
 
     def whole(self, node: int) -> Call:
         """The call with its values in full."""
+        self._check_process(node)
         return self._details.whole(node)
 
     def lines(self, node: int) -> frozenset[int]:
         """The lines that the call itself ran."""
+        self._check_process(node)
         return self._details.lines(node)
 
     def lines_alone(self, node: int) -> frozenset[int]:
         """The same, learned by making this one call again, isolated from the world."""
+        self._check_process(node)
         return self._details.lines_alone(node)
 
     def tried(self, expected: Mapping[int, str]) -> Trial:
@@ -110,6 +118,14 @@ class ProgramReruns:
         target = target_at(*self.partial.windows.locate(node))
         self.partial.debug(node, target, at_end=at_end)
 
+    def _check_process(self, node: int) -> None:
+        # A recording with several processes has no journal, so no call was materialized.
+        if self._main is not self.tree and not has_call(self._main, node):
+            raise CannotReplay(
+                f"call {node} is in a process that the program started, and only the main process "
+                "is recorded when it runs again"
+            )
+
     def _need_journal(self, purpose: str) -> None:
         if not self.is_harmless:
             raise CannotReplay(
@@ -120,6 +136,8 @@ class ProgramReruns:
 
     def frozen(self, node: int) -> str:
         """Whether a call is frozen in re-runs, or why it is not."""
+        if self._main is not self.tree:
+            return ""
         ordinal, freezing = self.partial.windows.ordinal(node), self.partial.freezing
         effects = freezing.frozen.get(ordinal)
         if effects is not None:
@@ -131,10 +149,12 @@ class ProgramReruns:
 
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
         """The steps of a call as a tree, and where values came from among them."""
+        self._check_process(node)
         return self._zoom.zoom(node)
 
     def worked_out(self, node: int) -> WorkedOut:
         """The variables and operands of a call at the point where it raised."""
+        self._check_process(node)
         return self._zoom.worked_out(node)
 
     # --- Following -------------------------------------------------------------------------------

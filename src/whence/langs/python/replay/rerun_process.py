@@ -35,6 +35,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import ForeignRecording, require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.replay.scratch_folder import ScratchFolder
+from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
@@ -320,16 +321,13 @@ def secret_names(quoted: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def header_of(tree: ColumnTree) -> TraceHeader:
-    """The header of a recording of one process."""
-    source = tree.sources[0]
-    if not isinstance(source, TraceSource) or len(tree.sources) != 1:
-        raise CannotReplay("a program with recorded child processes is not run again yet")
-    return source.file.header
+    """The header of a recording: that of its main process."""
+    return trace_of(tree).file.header
 
 
 def trace_of(tree: ColumnTree) -> TraceSource:
-    """The trace file of a recording of one process."""
-    source = tree.sources[0]
+    """The trace file of the main process of a recording."""
+    source = main_process(tree).sources[0]
     assert isinstance(source, TraceSource)
     return source
 

@@ -9,9 +9,10 @@ reason.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 from whence.langs.python.replay.partial_replay import PartialReplay
 from whence.langs.python.replay.rerun_process import TIME_LIMIT, CannotReplay
 from whence.langs.python.replay.shadow_alignment import code_at, is_module_body
@@ -42,9 +43,13 @@ class ShadowRunProvenance:
         tree: ColumnTree,
         partial: PartialReplay,
         time_limit: float = TIME_LIMIT,
+        *,
+        has_children: bool = False,
     ) -> None:
+        """`tree` has the calls of the main process; `has_children`: there are other processes."""
         self._tree = tree
         self._partial = partial
+        self._has_children = has_children
         self._runs = ShadowRuns(recording, tree, partial, time_limit)
         self._origins = ShadowOrigins(tree)
         self._followed: dict[_Key, FollowedPart] = {}
@@ -62,10 +67,16 @@ class ShadowRunProvenance:
         L3 has every call that could have changed the part by what it returned or stored. A call
         that should have raised something, and did not, is in none of them.
         """
-        return self.followed(node, part).influence
+        influence = self.followed(node, part).influence
+        if influence is None or not self._has_children:
+            return influence
+        # The calls of other processes carry no tags.
+        return replace(influence, complete=False)
 
     def with_tree(self, tree: ColumnTree) -> ShadowRunProvenance:
         """The same for a tree that this one was expanded to; what was followed is kept."""
+        if self._has_children:
+            return self  # such a tree does not grow
         runs = self._runs
         grown = ShadowRunProvenance(runs.recording, tree, self._partial, runs.time_limit)
         grown._followed = self._followed
@@ -123,6 +134,8 @@ class ShadowRunProvenance:
 
     def can_be_followed(self, node: int, part: MarkedPart) -> bool:
         """Whether shadow runs can tell of the part: most values, and some output."""
+        if self._has_children and not has_call(self._tree, node):
+            return False
         position = self._tree.position(node)
         outcome = OutcomeKind(int(self._tree.columns.outcome[position]))
         if part.mark.root == PRINTED:
@@ -203,6 +216,15 @@ class ShadowRunProvenance:
         if len(tree.columns) > MOST_OF_ALL:
             raise CannotReplay("too many calls would have to be followed")
         return tree.id(1)
+
+
+def has_call(tree: ColumnTree, node: int) -> bool:
+    """Whether a tree has a call."""
+    try:
+        tree.position(node)
+    except UsageError:
+        return False
+    return True
 
 
 def _key(node: int, part: MarkedPart) -> _Key:

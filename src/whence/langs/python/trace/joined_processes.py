@@ -1,9 +1,9 @@
 """Joins the traces of a program's processes to one tree: each is below the call that started it.
 
-A process is one more call, whose callees are its own calls. The header of a forked process names
-the call that started it. Other starts are read from a file to which the starting process appends
-them. If neither names a call, or that call was lost, the process is placed below the root of the
-one that started it.
+A process is one more call, whose callees are its own calls. It is trusted: it is neither asked
+about nor blamed. The header of a forked process names the call that started it. Other starts are
+read from a file to which the starting process appends them. If neither names a call, or that call
+was lost, the process is placed below the root of the one that started it.
 
 A child whose trace cannot be read becomes a note; the others are opened all the same. A process
 without recorded calls is left out, unless it started one that has some.
@@ -11,6 +11,7 @@ without recorded calls is left out, unless it started one that has some.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,11 +61,26 @@ class _JoinedProcess:
 class JoinedProcessSource:
     """The calls of several traces."""
 
-    def __init__(self, members: Sequence[TraceSource], processes: int, notes: Sequence[str]):
+    def __init__(
+        self,
+        main: ColumnTree,
+        members: Sequence[TraceSource],
+        first_ids: Sequence[int],
+        processes: int,
+        notes: Sequence[str],
+    ):
+        self.main = main
+        """The tree of the main process alone. Its calls have the same ids in the joined tree."""
         self.members = tuple(members)
+        self._first_ids = tuple(first_ids)
         self.processes = processes
         """How many there were, including those that are left out."""
         self.notes = tuple(notes)
+
+    def number_of(self, node: int) -> tuple[TraceSource, int]:
+        """The trace that has a call of the joined tree, and the number of the call there."""
+        member = bisect_right(self._first_ids, node) - 1
+        return self.members[member], node - self._first_ids[member]
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full, from the trace that has it."""
@@ -77,10 +93,16 @@ class JoinedProcessSource:
         return self.members[member].site_span(own)
 
     def expand(self, detail: int, levels: int) -> ColumnTree:
-        """Always refused: several processes are not run again."""
+        """Always refused: with a journal, only one process is recorded."""
         raise CannotExpand(
             "the calls below this one were not recorded: record again with higher bounds"
         )
+
+
+def main_process(tree: ColumnTree) -> ColumnTree:
+    """The tree of the main process alone: that of a recording without child processes is itself."""
+    source = tree.sources[0]
+    return source.main if isinstance(source, JoinedProcessSource) else tree
 
 
 def member_of(detail: int) -> tuple[int, int]:
@@ -101,12 +123,14 @@ def with_children(tree: ColumnTree, file: TraceFile, open_tree: OpenTree) -> Col
     children = sorted(
         _children(folder, file.header.run, open_tree, notes), key=lambda member: member.header.clock
     )
+    starts = _starts(folder)
+    notes += _unrecorded(starts, file.header, children)
     if not children and not notes:
         return tree
     source = tree.sources[0]
     assert isinstance(source, TraceSource)
     members = [_JoinedProcess(f.MAIN, tree, source), *children]
-    parents = _parents(members, _starts(folder))
+    parents = _parents(members, starts)
     kept = _with_calls(members, parents)
     return _join(
         [members[member] for member in kept], _renumber(parents, kept), len(members), notes
@@ -118,7 +142,7 @@ def _children(
 ) -> Iterator[_JoinedProcess]:
     for path in sorted(folder.glob("*.whence"))[:_MOST_CHILDREN]:
         try:
-            file = TraceFile(path)
+            file = TraceFile(path, stays_open=False)
             if file.header.run != run:
                 file.close()
                 continue
@@ -161,6 +185,18 @@ def _starts(folder: Path) -> list[_Start]:
         if len(fields) == 4 and all(len(field) < 20 and field.isdecimal() for field in fields[:3]):
             starts.append(_Start(int(fields[0]), int(fields[1]), int(fields[2]), fields[3]))
     return starts
+
+
+def _unrecorded(
+    starts: list[_Start], program: TraceHeader, children: list[_JoinedProcess]
+) -> Iterator[str]:
+    """A note about processes that were started without being recorded."""
+    recorded = {child.header.pid for child in children}
+    own = [start for start in starts if start.time >= program.clock]
+    count = len({start.process for start in own} - recorded)
+    if count:
+        several = f"{count:,} processes that the program started were" if count > 1 else ""
+        yield f"{several or 'a process that the program started was'} not recorded"
 
 
 def _parents(members: list[_JoinedProcess], starts: list[_Start]) -> list[_Parent]:
@@ -235,7 +271,13 @@ def _join(
         if number:
             parents[0] = ids[placed_below[number].member][placed_below[number].position]
         base = int(ids[-1].max()) + 1
-        mapped = functions.numbers(tree.functions)[own.function]
+        table = list(tree.functions)
+        if number:
+            # Nobody can judge a process as such, only its calls: it is neither asked about nor
+            # blamed, and its calls count as calls of the one that started it.
+            top = int(own.function[0])
+            table[top] = replace(table[top], trusted=True)
+        mapped = functions.numbers(table)[own.function]
         # Digests contain numbers of their trace's tables, so they do not compare across traces.
         salt = np.uint64(mix(number, 0x70726F63) if number else 0).astype(np.int64)
         added = {
@@ -258,7 +300,9 @@ def _join(
         **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
     )
     rules = [Rule(function.name, function.name, function.location) for function in functions.table]
-    source = JoinedProcessSource([member.source for member in members], processes, notes)
+    first_ids = [int(numbers[0]) for numbers in ids]
+    sources = [member.source for member in members]
+    source = JoinedProcessSource(members[0].tree, sources, first_ids, processes, notes)
     return assemble_tree(link(rows, arrange), functions.table, rules, source)
 
 

@@ -17,7 +17,7 @@ import threading
 import weakref
 import zlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -90,13 +90,24 @@ def is_trace(start: bytes) -> bool:
 
 
 class TraceFile:
-    """An open trace file; it is closed by `close` or when it is freed."""
+    """An open trace file; it is closed by `close` or when it is freed.
 
-    def __init__(self, path: Path) -> None:
+    A file that stays open can be read when it was removed. One that does not is opened again for
+    each read: there may be more of them than a process may have open files.
+    """
+
+    def __init__(self, path: Path, *, stays_open: bool = True) -> None:
         self.path = path
-        self.descriptor = _opened(path)
-        self.close = weakref.finalize(self, os.close, self.descriptor)
-        self.size = os.fstat(self.descriptor).st_size
+        descriptor = _opened(path)
+        about = os.fstat(descriptor)
+        self._identity = about.st_dev, about.st_ino
+        self.size = about.st_size
+        self._descriptor = descriptor if stays_open else None
+        self.close: Callable[[], object] = lambda: None
+        if stays_open:
+            self.close = weakref.finalize(self, os.close, descriptor)
+        else:
+            os.close(descriptor)
         self.header, self._start = self._read_header()
         self._pages, self._stop, self._why = self._frames()
         self._check_unpacked()
@@ -177,9 +188,26 @@ class TraceFile:
             raise MalformedTrace(DAMAGED)
         return decode_page(about.codec, stored, about.length)
 
+    def open(self) -> int:
+        """A new descriptor of the file, which the caller closes."""
+        if self._descriptor is not None:
+            return os.dup(self._descriptor)
+        descriptor = _opened(self.path)
+        about = os.fstat(descriptor)
+        if (about.st_dev, about.st_ino) != self._identity:
+            os.close(descriptor)
+            raise TraceError(self.path, "another file has replaced it", "open the recording again")
+        return descriptor
+
     def _read(self, offset: int, length: int) -> bytes:
         try:
-            return os.pread(self.descriptor, length, offset)
+            if self._descriptor is not None:
+                return os.pread(self._descriptor, length, offset)
+            descriptor = self.open()
+            try:
+                return os.pread(descriptor, length, offset)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise TraceError(self.path, f"cannot be read: {error.strerror or error}") from None
 

@@ -48,13 +48,13 @@ class TraceProvenance:
 
     def origin(self, node: int, part: MarkedPart) -> Origin:
         """The call that wrote a line, or that an exception left first."""
-        source = program_of(self.tree)
-        if source is None or node >= source.calls:
-            return Origin(None, unknown="it is in a process that the program started")
+        process = _process_of(self.tree, node)
+        if process is None:
+            return Origin(None, unknown="a recording does not show where values were made")
         if part.mark.root == PRINTED and not part.is_input:
-            return self._of_output(source, node, part)
+            return self._of_output(process, node, part)
         if part.mark.root in (RESULT, "raised") and not part.is_input:
-            path = self._path(source, node)
+            path = self._path(process, node)
             if path is not None:
                 return path
         return Origin(None, unknown="a recording does not show where values were made")
@@ -69,86 +69,88 @@ class TraceProvenance:
 
     # --- output ----------------------------------------------------------------------------------
 
-    def _of_output(self, source: TraceSource, node: int, part: MarkedPart) -> Origin:
-        if node != 0:
+    def _of_output(self, process: _Process, node: int, part: MarkedPart) -> Origin:
+        if node != process.first_id:
             return Origin(node, location=self.tree.call(self.tree.position(node)).where())
         if not part.mark.steps:
             return Origin(None, unknown="several calls may have printed it: mark a line of it")
         number = int(part.mark.steps[0].strip("[]"))
-        lines = source.standard_output.lines
+        lines = process.source.standard_output.lines
         if not 0 <= number < len(lines) or not lines[number].calls:
             return Origin(None, unknown="there is no such line")
         first = lines[number].calls[0]
         if first == 0:
             return Origin(None, unknown="no call that was recorded printed it")
-        return Origin(first, self._upwards(first))
+        first += process.first_id
+        return Origin(first, self._upwards(first, node))
 
-    def _upwards(self, node: int) -> tuple[int, ...]:
-        """A call and its ancestors, without the run itself."""
-        chain, position = [], self.tree.position(node)
-        while position > 0:
+    def _upwards(self, node: int, top: int) -> tuple[int, ...]:
+        """A call and its ancestors below the run itself, `top`."""
+        chain, position, end = [], self.tree.position(node), self.tree.position(top)
+        while position > end:
             chain.append(self.tree.id(position))
             position = int(self.tree.columns.parent[position])
         return tuple(chain)
 
     # --- exceptions ------------------------------------------------------------------------------
 
-    def _path(self, source: TraceSource, node: int) -> Origin | None:
+    def _path(self, process: _Process, node: int) -> Origin | None:
         """The calls that the exception passed through; None if no exception left the call."""
-        raised = self._raised(source)
-        if node == 0:
-            start = self._left_the_run(source, raised)
+        raised = self._raised(process)
+        if node == process.first_id:
+            start = self._left_the_run(process, raised)
             if start is None:
                 return None
-        elif source.raised(node) is not None:
+        elif process.raised(node) is not None:
             start = node
         else:
             return None
         path = [start]
-        while (below := self._before(source, raised, path[-1])) is not None:
+        while (below := self._before(process, raised, path[-1])) is not None:
             path.append(below)
         chain = tuple(call for call in reversed(path) if call != node)
         where = self.tree.call(self.tree.position(path[-1])).outcome.location
         return Origin(path[-1], chain, location=where)
 
-    def _raised(self, source: TraceSource) -> Int64s:
-        """The calls that an exception left, in order of time."""
+    def _raised(self, process: _Process) -> Int64s:
+        """The ids of the calls of a process that an exception left, in order of time."""
         positions = np.flatnonzero(self.tree.columns.outcome == OutcomeKind.RAISED)
         all_ids = self.tree.ids
         ids = positions + self.tree.first_id if all_ids is None else all_ids[positions]
-        own = ids[(ids > 0) & (ids < source.calls)]
-        ordered: Int64s = own[np.argsort(source.exit_at[own])]
+        own = ids[(ids > process.first_id) & (ids < process.first_id + process.source.calls)]
+        ordered: Int64s = own[np.argsort(process.exits(own))]
         return ordered
 
-    def _left_the_run(self, source: TraceSource, raised: Int64s) -> int | None:
+    def _left_the_run(self, process: _Process, raised: Int64s) -> int | None:
         """The last call that was left by the exception that ended the run."""
         if not len(raised):
             return None
         last = int(raised[-1])
-        value, ending = source.raised(last), source.ending()
+        value, ending = process.raised(last), process.source.ending()
         if value is None:
             return None
         if ending == f.BY_EXIT:
             return last if value.text == _EXIT else None
-        outcome = source.run_outcome().value
+        outcome = process.source.run_outcome().value
         same = ending == f.BY_EXCEPTION and outcome is not None and _alike(outcome, value)
         return last if same else None
 
-    def _before(self, source: TraceSource, raised: Int64s, node: int) -> int | None:
+    def _before(self, process: _Process, raised: Int64s, node: int) -> int | None:
         """The call that the exception left right before it left this one."""
-        value = source.raised(node)
+        value = process.raised(node)
         if value is None:
             return None
-        exits = source.exit_at
-        index = int(np.searchsorted(exits[raised], exits[node])) - 1
+        own = np.array([node])
+        index = int(np.searchsorted(process.exits(raised), process.exits(own)[0])) - 1
         if index < 0:
             return None
         last = int(raised[index])
-        if int(exits[last]) > int(source.call_at[node]) and _alike(source.raised(last), value):
+        began_before = int(process.exits(raised[[index]])[0]) > process.began(node)
+        if began_before and _alike(process.raised(last), value):
             return last
-        return self._from_callee(source, node, value)
+        return self._from_callee(process, node, value)
 
-    def _from_callee(self, source: TraceSource, node: int, value: Value) -> int | None:
+    def _from_callee(self, process: _Process, node: int, value: Value) -> int | None:
         """The last callee that the exception left.
 
         A handler may have raised and caught others before it raised the first one again.
@@ -163,13 +165,50 @@ class TraceProvenance:
         callees = position + 1 + np.flatnonzero(is_callee & is_raised)
         for callee in callees[::-1].tolist():
             number = self.tree.id(callee)
-            left = source.raised(number)
+            left = process.raised(number) if process.has(number) else None
             if left is None or left.text != value.text:
                 continue
             left_here = where is not None and self.tree.call(callee).site == where
             if left_here or _alike(left, value):
                 return number
         return None
+
+
+@dataclass(frozen=True)
+class _Process:
+    """The calls of one process of a tree, by their ids in it."""
+
+    source: TraceSource
+    first_id: int
+
+    def has(self, node: int) -> bool:
+        """Whether a call is one of its calls."""
+        return self.first_id <= node < self.first_id + self.source.calls
+
+    def raised(self, node: int) -> Value | None:
+        """The exception that left a call."""
+        return self.source.raised(node - self.first_id)
+
+    def began(self, node: int) -> int:
+        """The position of the first record of a call."""
+        return int(self.source.call_at[node - self.first_id])
+
+    def exits(self, nodes: Int64s) -> Int64s:
+        """The positions of the last records of calls."""
+        return self.source.exit_at[nodes - self.first_id]
+
+
+def _process_of(tree: ColumnTree, node: int) -> _Process | None:
+    """The process that made a call; None if it is no recorded call of a Python program."""
+    source = tree.sources[0]
+    if isinstance(source, JoinedProcessSource):
+        member, number = source.number_of(node)
+        process = _Process(member, node - number)
+    elif isinstance(source, TraceSource):
+        process = _Process(source, 0)
+    else:
+        return None
+    return process if process.has(node) else None
 
 
 def _alike(one: Value | None, other: Value, depth: int = 0) -> bool:

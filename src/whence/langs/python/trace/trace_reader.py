@@ -146,7 +146,7 @@ def _kind(file: TraceFile) -> str:
 
 
 def _stamp(file: TraceFile) -> tree_index.Stamp:
-    with os.fdopen(os.dup(file.descriptor), "rb") as opened:
+    with os.fdopen(file.open(), "rb") as opened:
         return tree_index.stamp_of(opened)
 
 

@@ -25,6 +25,7 @@ from whence.langs.python.debuggee.order import (
     Zoom,
 )
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind
+from whence.langs.python.record.children import Children
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.recording import Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -46,7 +47,7 @@ LARGE = Order(
         UserCodeRules(("a",), ("b*",), (), ("c", "d")),
         backend="python",
         repeatable="own",
-        children=True,
+        children=Children.ALL,
     ),
     Task(
         window=(5, 1),

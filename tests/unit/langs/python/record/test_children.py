@@ -1,4 +1,4 @@
-"""Processes that a recorded program starts: where asked, in the same tree; else not at all."""
+"""Processes that a recorded program starts: in the same tree, and unseen by the program."""
 
 from __future__ import annotations
 
@@ -180,9 +180,9 @@ def test_a_child_below_calls_that_were_only_counted_hangs_below_the_nearest(
     assert root.weight == 6
 
 
-def test_without_being_asked_nothing_is_recorded_of_children(tmp_path: Path, backend: str) -> None:
+def test_nothing_is_recorded_of_children_that_are_left_out(tmp_path: Path, backend: str) -> None:
     source = FORKED + "HOW = [os._exit]\nmain()\nprint(sorted(os.environ))\n"
-    with_us = run(tmp_path, source, "--backend", backend)
+    with_us = run(tmp_path, source, "--backend", backend, "--no-children")
     assert not (tmp_path / "t.whence.d").exists()
     assert as_node(open_trace(tmp_path / "t.whence")).find("start").calls == []
     assert with_us.stdout == run(tmp_path, source).stdout
@@ -195,7 +195,7 @@ def test_an_older_child_is_none_of_a_new_recording(tmp_path: Path, backend: str)
     assert recorded(tmp_path, "def f(): pass\nf()\n", backend).names() == ["<module>"]
     assert [each.name for each in (tmp_path / "t.whence.d").iterdir()] == ["mine.txt"]
     recorded(tmp_path, source, backend)
-    run(tmp_path, source, "--backend", backend)  # without children: those there are are older
+    run(tmp_path, source, "--backend", backend, "--no-children")  # those there are are older
     assert processes(as_node(open_trace(tmp_path / "t.whence")).find("start")) == []
 
 
@@ -298,3 +298,122 @@ def test_a_child_imports_nothing_of_the_program_for_whence(tmp_path: Path, backe
     paths = f"os.environ['PYTHONPATH'] += os.pathsep + {str(tmp_path / 'modules')!r}"
     root = recorded(tmp_path, f"import os\n{paths}\n{NEW_PYTHON}", backend)
     assert [call.outcome for call in root.all("work")] == ["→ 42"]
+
+
+# --- by default ----------------------------------------------------------------------------------
+
+
+def default_run(folder: Path, source: str, *options: str) -> Node:
+    run(folder, source, "--backend", "native", *options)
+    return as_node(open_trace(folder / "t.whence"))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_are_recorded_unasked(tmp_path: Path, method: str) -> None:
+    source = f"""
+import multiprocessing as m
+def square(x): return x * x
+def pooled():
+    with m.get_context({method!r}).Pool(2) as pool: return pool.map(square, [1, 2, 3])
+if __name__ == '__main__': print(pooled())
+"""
+    pooled = default_run(tmp_path, source).find("pooled")
+    assert sorted(call.outcome for call in pooled.all("square")) == ["→ 1", "→ 4", "→ 9"]
+    # The line by which the module starts a worker is not the user's.
+    assert not [call for call in pooled.walk() if call.name == "__main__.<module>"]
+
+
+STARTED = """
+import os, subprocess, sys
+WORDS = [sys.executable, 'other.py', 'a']
+def start(): {started}
+start()
+"""
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        "subprocess.run(WORDS)",
+        "subprocess.run(WORDS, close_fds=False)",
+        "subprocess.run(WORDS, env={'A': '1'})",
+        "os.waitpid(os.posix_spawn(WORDS[0], WORDS, os.environ), 0)",
+        "os.waitpid(os.posix_spawn(WORDS[0], WORDS, {'A': '1'}), 0)",
+        "os.spawnv(os.P_WAIT, WORDS[0], WORDS)",
+        "os.spawnve(os.P_WAIT, WORDS[0], WORDS, {'A': '1'})",
+        "subprocess.run(['./script', 'a'])",
+    ],
+)
+def test_a_new_python_is_recorded_unasked(tmp_path: Path, started: str) -> None:
+    program = "def other(x): return x + 1\nother(1)\n"
+    (tmp_path / "other.py").write_text(program)
+    (tmp_path / "script").write_text(f"#!{sys.executable}\n{program}")
+    (tmp_path / "script").chmod(0o755)
+    start = default_run(tmp_path, STARTED.format(started=started)).find("start")
+    assert start.all("other")[0].outcome == "→ 2"
+
+
+SHOWN = (
+    "import os, sys; "
+    "print({name: value for name, value in os.environ.items() if name not in ('_', 'SHLVL')}); "
+    "print(sys.path, sys.orig_argv, sys.argv)"
+)
+
+
+def test_no_process_can_see_that_it_is_recorded(tmp_path: Path) -> None:
+    source = f"""
+import os, subprocess, sys
+SHOWN = {SHOWN!r}
+print({{name: value for name, value in os.environ.items()}}, flush=True)
+WORDS = [sys.executable, '-c', SHOWN]
+subprocess.run(['sh', '-c', 'env | grep -v "^_=" | sort'])
+for environment in None, {{}}, {{'PYTHONPATH': ''}}, {{'PYTHONPATH': '/one:/two'}}:
+    subprocess.run(WORDS, env=environment)
+    if environment is not None:
+        os.waitpid(os.posix_spawn(WORDS[0], WORDS, environment), 0)
+os.waitpid(os.posix_spawn(WORDS[0], WORDS, os.environ), 0)
+os.spawnv(os.P_WAIT, WORDS[0], WORDS)
+try:
+    os.execv('/no/such/python', WORDS)
+except OSError as problem:
+    print(problem, flush=True)
+print(subprocess.run(['sh', '-c', 'env | grep -c WHENCE_CHILD']).returncode, flush=True)
+os.execve(WORDS[0], WORDS, {{'PYTHONPATH': '/three'}})
+"""
+    plain = run(tmp_path, source)
+    recorded = run(tmp_path, source, "--backend", "native")
+    assert recorded.stdout == plain.stdout
+    assert "WHENCE_CHILD" not in plain.stdout
+
+
+def test_the_users_own_start_up_module_runs_in_a_recorded_child(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/sitecustomize.py").write_text("print('own start')\n")
+    (tmp_path / "other.py").write_text("def other(x): return x + 1\nprint(other(1))\n")
+    source = "import subprocess, sys; subprocess.run([sys.executable, 'other.py'])"
+    more = os.pathsep.join([str(tmp_path / "own"), environment()["PYTHONPATH"]])
+    # It also runs in the processes of whence itself, before.
+    done = run(tmp_path, source, "--backend", "native", PYTHONPATH=more)
+    assert done.stdout.splitlines()[-2:] == ["own start", "2"]
+    assert as_node(open_trace(tmp_path / "t.whence")).all("other")
+
+
+def test_without_child_processes_there_is_no_folder_for_them(tmp_path: Path) -> None:
+    default_run(tmp_path, "print(1)")
+    assert not (tmp_path / "t.whence.d").exists()
+
+
+def test_children_can_be_left_out(tmp_path: Path) -> None:
+    root = default_run(tmp_path, FORKED + "HOW = [os._exit]\nmain()\n", "--no-children")
+    assert not processes(root.find("start"))
+    summary = recording_summary(open_trace(tmp_path / "t.whence"))
+    assert summary is not None
+    assert "what they did was not recorded" in summary.notes[0]
+
+
+def test_a_process_that_could_not_be_recorded_is_noted(tmp_path: Path) -> None:
+    source = "import subprocess; subprocess.run(['true']); subprocess.run(['true'])"
+    default_run(tmp_path, source)
+    summary = recording_summary(open_trace(tmp_path / "t.whence"))
+    assert summary is not None
+    assert summary.notes == ("2 processes that the program started were not recorded",)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from whence.langs.python.record.backend import CodeDescription
-from whence.langs.python.record.code_reader import PythonCodeReader, global_names
+from whence.langs.python.record.code_reader import PythonCodeReader, global_names, inputs_of_body
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import (
     CLASS_BODY,
@@ -198,3 +198,19 @@ def test_methods_that_libraries_generate_are_not_user_code() -> None:
     assert not user_code.owns(pair.__new__.__code__, pair.__new__.__globals__)
     body = compile("def __create_fn__():\n def __init__(self): pass", "<string>", "exec")
     assert not user_code.owns(body, USER_MODULE)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("print(counts[0])", ["print", "counts"]),
+        ("counts = [1]\nprint(counts)", ["print"]),
+        ("counts = counts + [1]", ["counts"]),
+        ("counts.append(1)\ncounts = []", ["counts"]),
+        ("total = sum([x for x in rows if keep])", ["sum", "rows", "keep"]),
+        ("rows = []\ntotal = [x for x in rows]", []),
+        ("def f(): return counts\nif __name__ == '__main__': f()", []),
+    ],
+)
+def test_a_body_reads_what_it_did_not_bind_before(source: str, names: list[str]) -> None:
+    assert sorted(inputs_of_body(compile(source, "cell", "exec"))) == sorted(names)

@@ -332,12 +332,13 @@ static PyObject *limits(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    const char *path, *name;
+    const char *path, *name, *announcement, *folder;
     int child;
-    if (!PyArg_ParseTuple(arguments, "ssp", &path, &name, &child)) {
+    if (!PyArg_ParseTuple(arguments, "sspss", &path, &name, &child, &announcement, &folder)) {
         return NULL;
     }
-    return PyBool_FromLong(report_processes_to(path, name, child != 0));
+    return PyBool_FromLong(report_processes_to(path, name, child != 0) &&
+                           announce_to_children(announcement, folder));
 }
 
 /* The limit of recursion in C: that of a new thread. It is stored nowhere else, and differs between
@@ -439,7 +440,8 @@ static PyMethodDef methods[] = {
     {"limits", limits, METH_VARARGS,
      "limits(calls, depth, function): call it with the name of the limit that is exceeded."},
     {"processes", processes, METH_VARARGS,
-     "processes(path, name, child): from the next start on, list there which call started which."},
+     "processes(path, name, child, announcement, folder): from the next start on, list there which "
+     "call started which process, and give each Python the announcement and the folder."},
     {NULL, NULL, 0, NULL},
 };
 

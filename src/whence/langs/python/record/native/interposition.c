@@ -110,25 +110,82 @@ static PyObject *process_started(Start start, PyObject *process)
     return process;
 }
 
+/* The arguments of fork_exec: the files to execute, the environment. Those of posix_spawn and execve:
+ * the file, the environment. */
+enum { FORK_FILES = 1, FORK_ENVIRONMENT = 5, SPAWN_FILE = 0, SPAWN_ENVIRONMENT = 2, MOST_ARGUMENTS = 32 };
+
+/* Calls the original with another environment in place of the argument with this number. */
+static PyObject *with_environment(PyCFunction original, PyObject *module, PyObject *const *arguments,
+                                  Py_ssize_t count, PyObject *names, bool has_names, Py_ssize_t number,
+                                  PyObject *environment)
+{
+    PyObject *changed[MOST_ARGUMENTS];
+    Py_ssize_t all = count + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    if (environment != NULL && all <= MOST_ARGUMENTS) {
+        memcpy(changed, arguments, (size_t)all * sizeof *changed);
+        changed[number] = environment;
+        arguments = changed;
+    }
+    PyObject *result = has_names ? ((FastKeywords)(void (*)(void))original)(module, arguments, count, names)
+                                 : ((Fast)(void (*)(void))original)(module, arguments, count);
+    Py_XDECREF(environment);
+    return result;
+}
+
+static PyObject *environment_of_fork(PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count <= FORK_ENVIRONMENT || !is_recorded_here()) {
+        return NULL;
+    }
+    return environment_for_fork_exec(arguments[FORK_FILES], arguments[FORK_ENVIRONMENT]);
+}
+
+static PyObject *environment_of_spawn(PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count <= SPAWN_ENVIRONMENT || !is_recorded_here()) {
+        return NULL;
+    }
+    return environment_for_spawn(arguments[SPAWN_FILE], arguments[SPAWN_ENVIRONMENT]);
+}
+
 static PyObject *interposed_fork_plain(PyObject *module, PyObject *arguments)
 {
     Start start = start_now();
-    return process_started(start, fork_plain.original(module, arguments));
+    PyObject *environment =
+        environment_of_fork(((PyTupleObject *)arguments)->ob_item, PyTuple_GET_SIZE(arguments));
+    if (environment == NULL) {
+        return process_started(start, fork_plain.original(module, arguments));
+    }
+    PyObject *changed = PyTuple_New(PyTuple_GET_SIZE(arguments));
+    if (changed == NULL) {
+        Py_DECREF(environment);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+        PyObject *argument = i == FORK_ENVIRONMENT ? environment : PyTuple_GET_ITEM(arguments, i);
+        PyTuple_SET_ITEM(changed, i, Py_NewRef(argument));
+    }
+    PyObject *result = process_started(start, fork_plain.original(module, changed));
+    Py_DECREF(changed);
+    Py_DECREF(environment);
+    return result;
 }
 
 static PyObject *interposed_fork_fast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     Start start = start_now();
-    Fast original = (Fast)(void (*)(void))fork_fast.original;
-    return process_started(start, original(module, arguments, count));
+    PyObject *environment = environment_of_fork(arguments, count);
+    return process_started(start, with_environment(fork_fast.original, module, arguments, count, NULL,
+                                                   false, FORK_ENVIRONMENT, environment));
 }
 
 static PyObject *interposed_spawn(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                                PyObject *names)
 {
     Start start = start_now();
-    FastKeywords original = (FastKeywords)(void (*)(void))spawn.original;
-    return process_started(start, original(module, arguments, count, names));
+    PyObject *environment = environment_of_spawn(arguments, count);
+    return process_started(start, with_environment(spawn.original, module, arguments, count, names,
+                                                   true, SPAWN_ENVIRONMENT, environment));
 }
 
 static PyObject *interposed_spawn_by_path(PyObject *module, PyObject *const *arguments,
@@ -137,6 +194,50 @@ static PyObject *interposed_spawn_by_path(PyObject *module, PyObject *const *arg
     Start start = start_now();
     FastKeywords original = (FastKeywords)(void (*)(void))spawn_by_path.original;
     return process_started(start, original(module, arguments, count, names));
+}
+
+/* ---- a process that becomes another program ---- */
+
+static Interposed become, become_in_environment;
+
+/* Replaces a variable of this process; returns its old value, which the caller frees, or NULL. */
+static char *exchange_variable(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    char *kept = old == NULL ? NULL : strdup(old);
+    if (value == NULL) {
+        unsetenv(name);
+    }
+    else {
+        setenv(name, value, 1);
+    }
+    return kept;
+}
+
+static PyObject *interposed_execv(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    Fast original = (Fast)(void (*)(void))become.original;
+    if (count == 0 || !is_recorded_here() || !is_announced_to(arguments[0])) {
+        return original(module, arguments, count);
+    }
+    char *paths = paths_for_child(getenv("PYTHONPATH"));
+    char *variable = exchange_variable(CHILD_VARIABLE, announced_text());
+    char *old_paths = exchange_variable("PYTHONPATH", paths);
+    PyObject *result = original(module, arguments, count); /* it returns only if it failed */
+    free(exchange_variable(CHILD_VARIABLE, variable));
+    free(exchange_variable("PYTHONPATH", old_paths));
+    free(variable);
+    free(paths);
+    free(old_paths);
+    return result;
+}
+
+static PyObject *interposed_execve(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                                   PyObject *names)
+{
+    PyObject *environment = names == NULL ? environment_of_spawn(arguments, count) : NULL;
+    return with_environment(become_in_environment.original, module, arguments, count, names, true,
+                            SPAWN_ENVIRONMENT, environment);
 }
 
 /* ---- threads that are started ---- */
@@ -215,6 +316,11 @@ void interpose_all(void)
         interpose_named(&spawn, posix, "posix_spawn", FAST_KEYWORDS, FUNCTION(interposed_spawn));
         interpose_named(&spawn_by_path, posix, "posix_spawnp", FAST_KEYWORDS,
                       FUNCTION(interposed_spawn_by_path));
+        if (announces_to_children()) {
+            interpose_named(&become, posix, "execv", METH_FASTCALL, FUNCTION(interposed_execv));
+            interpose_named(&become_in_environment, posix, "execve", FAST_KEYWORDS,
+                            FUNCTION(interposed_execve));
+        }
     }
 #if !HAS_MONITORING
     PyObject *threads = PyImport_ImportModule("_thread");
@@ -232,7 +338,8 @@ void interpose_all(void)
 
 void restore_all(void)
 {
-    Interposed *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &pipe_write};
+    Interposed *every[] = {&fork_plain, &fork_fast, &spawn, &spawn_by_path, &hard_exit, &pipe_write,
+                           &become, &become_in_environment};
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
         restore_function(every[i]);
     }

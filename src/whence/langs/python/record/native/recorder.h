@@ -539,6 +539,16 @@ uint64_t running_call(void);
  * is too long. */
 bool report_processes_to(const char *path, const char *name, bool child);
 
+/* ---- child_environment.c ---- */
+#define CHILD_VARIABLE "WHENCE_CHILD"
+bool announce_to_children(const char *text, const char *folder);
+bool announces_to_children(void);
+bool is_announced_to(PyObject *path);
+const char *announced_text(void);
+char *paths_for_child(const char *paths);
+PyObject *environment_for_fork_exec(PyObject *paths, PyObject *old);
+PyObject *environment_for_spawn(PyObject *path, PyObject *old);
+
 /* ---- monitoring.c, frame_evaluation.c, profile_hook.c ---- */
 
 bool hook_start(void);

@@ -7,20 +7,36 @@ name that the user has, if there is one. Whatever goes wrong here, the process r
 import os
 import sys
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
-def _join() -> None:
-    if "WHENCE_CHILDREN" not in os.environ:
+
+def _announcement() -> "str | None":
+    """What only this process was told: from here on its environment is the program's again."""
+    text = os.environ.pop("WHENCE_CHILD", None)
+    paths = os.environ.get("PYTHONPATH")
+    if text is not None and paths is not None:
+        first, colon, rest = paths.partition(os.pathsep)
+        if os.path.abspath(first) == _HERE:
+            if colon or first.endswith("/"):  # which stands for an empty PYTHONPATH
+                os.environ["PYTHONPATH"] = rest
+            else:
+                del os.environ["PYTHONPATH"]
+    return text
+
+
+def _join(text: "str | None") -> None:
+    if text is None and "WHENCE_CHILDREN" not in os.environ:
         return
     path = sys.path
     # The first entry of PYTHONPATH is this folder; further ones may be the program's.
-    sys.path = [os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 5))]
+    sys.path = [os.path.abspath(os.path.join(_HERE, *[os.pardir] * 5))]
     try:
         from whence.import_path import whence_path
 
         sys.path = whence_path(path)
         from whence.langs.python.record import children
 
-        children.join()
+        children.join(text)
     except ImportError:
         return
     finally:
@@ -28,15 +44,15 @@ def _join() -> None:
 
 
 def _out_of_sight() -> None:
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
-    sys.path_importer_cache.pop(here, None)
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
+    for path in (_HERE, _HERE + "/"):
+        sys.path_importer_cache.pop(path, None)
     sys.modules.pop("sitecustomize", None)
 
 
 _out_of_sight()
 try:  # noqa: SIM105 (contextlib would be one more module that the process did not ask for)
-    _join()
+    _join(_announcement())
 except Exception:
     pass
 
