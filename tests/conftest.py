@@ -27,6 +27,8 @@ settings.load_profile(os.environ.get("WHENCE_HYPOTHESIS_PROFILE", "ci"))
 # the tests start; some of these are there to be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it
 
 # Tests leave nothing in the state folder of whoever runs them. The workers of one run share one.
 if "WHENCE_TEST_STATE" not in os.environ:

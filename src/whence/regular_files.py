@@ -25,8 +25,9 @@ def read_regular_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
         raise OSError(errno.EINVAL, "no file can have this name", str(path)) from None
     with os.fdopen(descriptor, "rb") as file:
         # Once more, because the name may lead to another file by now.
-        _require_regular(os.fstat(descriptor), path)
-        data = file.read(most + 1)
+        status = os.fstat(descriptor)
+        _require_regular(status, path)
+        data = file.read(min(status.st_size, most) + 1)  # a buffer of this size is allocated
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data

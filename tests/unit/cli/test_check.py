@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from whence.cli.main import main
 from whence.langs.python.recording_signature import allow
 from whence.langs.python.recordings import recordings, write_symptom
 from whence.model.symptom import Symptom, SymptomKind
+from whence.model.verdict import Verdict
+from whence.store.answer_file import AnswerFile, from_line
 
 PROGRAM = """
 import sys
@@ -103,8 +106,9 @@ def test_answers_are_listed_and_forgotten(project: Path, capfd: Any) -> None:
 def test_answers_of_two_persons_that_differ_are_told(project: Path, capfd: Any) -> None:
     debug(project, *FOUND)
     path = project / ".whence" / "answers.jsonl"
-    first = path.read_text().splitlines()[0]
-    path.write_text(path.read_text() + first.replace("Ada", "Bob").replace("wrong", "right") + "\n")
+    first = from_line(path.read_text().splitlines()[0])
+    assert (first.by, first.verdict) == ("Ada", Verdict.WRONG)
+    AnswerFile(path).append([replace(first, by="Bob", verdict=Verdict.RIGHT)])
     capfd.readouterr()
     main(["answers"])
     assert capfd.readouterr().out.count("(contradicted)") == 2

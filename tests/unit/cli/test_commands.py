@@ -79,7 +79,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
         "passed_on", "raised_by",
         "function", "qualname", "rule", "file", "line", "call", "equation", "kind",
         "bad_input", "group", "expected", "within_slice", "source", "lines_not_known", "doubts",
-        "more_bad_input", "more_group",
+        "more_bad_input", "more_group", "out_of_sight",
     }  # fmt: skip
     assert report["at_fault"]["file"] == "examples/sqrtest.hs"
     assert report["at_fault"]["line"] == 15

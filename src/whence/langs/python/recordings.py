@@ -176,7 +176,11 @@ def _without_empty(data: object) -> object:
         return [_without_empty(item) for item in data]
     if not isinstance(data, dict):
         return data
-    return {key: _without_empty(item) for key, item in data.items() if item not in (None, "", [])}
+    return {
+        key: _without_empty(item)
+        for key, item in data.items()
+        if item not in (None, "", []) and item is not False
+    }
 
 
 def _files(runs: Path) -> list[Path]:

@@ -85,7 +85,7 @@ def test_what_a_forked_child_does_is_not_in_its_parents_tail(tmp_path: Path, bac
     fork = (
         "if os.fork() == 0:\n    for i in range(999):\n        f(i)\n    os._exit(0)\nos.wait()\n"
     )
-    run = killed(tmp_path, backend, CALLS + fork + "f(7)\n")
+    run = killed(tmp_path, backend, CALLS + fork + "f(7)\n", "--no-children")
     assert [call.outcome for call in run.calls[0].calls][5:] == ["→ 8"]
 
 
@@ -109,7 +109,7 @@ def test_a_program_that_ends_leaves_no_tail(tmp_path: Path, end: str, backend: s
     )
     assert len(as_node(open_trace(tmp_path / "t.whence")).calls[0].calls) == 5
     left = {path.name for path in tmp_path.iterdir()}
-    assert left - {"t.whence.signature"} == {"program.py", "t.whence"}
+    assert left - {"t.whence.signature", "t.whence.d"} == {"program.py", "t.whence"}
 
 
 def test_a_file_that_is_no_tail_is_not_overwritten(tmp_path: Path) -> None:

@@ -127,6 +127,9 @@ static bool probe_agrees(void)
     }
     bool agree = done != NULL && objects_agree(namespace);
     Py_XDECREF(done);
+    if (namespace != NULL) {
+        PyDict_Clear(namespace); /* or the generator ends at a collection, before the program's eyes */
+    }
     Py_XDECREF(namespace);
     PyErr_Clear();
     return agree;
