@@ -39,7 +39,14 @@ OF_THE_INTERPRETER = (
     "tests/unit/cli/test_record.py",
     "tests/unit/cli/test_run.py",
     "tests/property/test_recording.py",
-    "--ignore=tests/unit/langs/python/oracles/test_reference_oracle.py",
+    *(
+        f"--ignore=tests/unit/langs/python/{name}.py"
+        for name in (
+            "oracles/test_reference_oracle",
+            "oracles/test_several_differences",
+            "provenance/test_origin_kinds",
+        )
+    ),
 )
 """What sees how an interpreter works inside, and takes no longer than that is worth. All else is
 plain Python, and is run on one."""

@@ -38,7 +38,7 @@ def f(
         y,
     )
 both = [lambda: 1,
-        lambda: 1]
+        lambda: 2]
 def g(x, y):
     return x
 f(1, {})
