@@ -62,6 +62,8 @@ MOST_DEPENDENT = (
 """What a new version of CPython breaks first: a minute's worth of tests."""
 FROM_3_12_ON = ("tests/corpus/test_corpus.py",)
 """What older interpreters have to skip, so that the newest one runs it."""
+NOT_BETWEEN = ("--ignore=tests/unit/langs/python/oracles",)
+"""What the oldest and the newest interpreter run, and those between leave out: it takes long."""
 
 
 @dataclass
@@ -213,8 +215,8 @@ def main() -> int:
             provide_prolog(run)
             test(run, interpreter)
         for other, ready in zip(others, prepared, strict=True):
-            newest = FROM_3_12_ON if other is others[-1] else ()
-            test_other(run, other, ready, (*OF_THE_INTERPRETER, *newest))
+            more = FROM_3_12_ON if other is others[-1] else NOT_BETWEEN
+            test_other(run, other, ready, (*OF_THE_INTERPRETER, *more))
         if not (options.lint or options.quick):
             test_other_versions_from_debian(run, [interpreter, *others])
         return run.summary()
