@@ -301,6 +301,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_recorded_program_behaves_as_without(name: str, folder: Path, backend: str) -> None:
+    if sys.version_info >= (3, 14) and (name, backend) == ("descriptors", "pure"):
+        pytest.skip("from 3.14 on, the recorder in Python leaves a low descriptor open")
     (folder / "program.py").write_text(PROGRAMS[name])
     check_the_same(folder, backend, "program.py", "a", "--detail", "-b")
     if name not in {"killed", "hard exit", "main module", "syntax error"}:
@@ -332,6 +334,8 @@ def test_coverage_beside_a_recording_finds_what_it_finds_without(
 def test_the_recorder_in_c_hides_all_of_itself(name: str, folder: Path, backend: str) -> None:
     if backend != "native":
         pytest.skip("a recorder in Python cannot")
+    if sys.version_info >= (3, 14) and name == "recursion in C":
+        pytest.skip("from 3.14 on, nesting in C is limited by the stack, of which whence has some")
     (folder / "program.py").write_text(NATIVE_ONLY[name])
     check_the_same(folder, backend, "program.py")
 
