@@ -59,6 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
         type(plugin).__name__ == "RecordedTest" for plugin in config.invocation_params.plugins or ()
     ):
         return  # this process has been started by another one's `--whence`
+    debuggee = sys.modules.get("whence.langs.python.record.one_test")
+    for awaited in getattr(debuggee, "awaited", ()):  # a re-run of a recorded test
+        from _whence_pytest.recorded_phases import RecordedPhases
+
+        test: RecordedPhases = RecordedPhases(
+            awaited.begin, awaited.end, with_teardown=awaited.test.with_teardown
+        )
+        config.pluginmanager.register(test, "whence-phases")
     learn: Path | None = config.getoption("whence_learn")
     if learn is not None:
         from _whence_pytest.learning import Learning

@@ -4,8 +4,7 @@ pytest gets the arguments that it had, so that it finds the same root, settings,
 plugins; only then is the test selected. What would have effects outside of the test (caches,
 reports, a debugger that waits for input) is turned off.
 
-Recording starts with the set-up of the test, so that its fixtures are in the tree, and ends with
-its call, or with its teardown if that failed. Collection is not recorded.
+`recorded_phases` says which part of it is recorded.
 """
 
 from __future__ import annotations
@@ -17,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from _whence_pytest.recorded_phases import RecordedPhases
 from _whence_pytest.retest_request import Reply, RetestRequest, place_of, read, write
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.recording import MAX_BYTES, Recording
 
 _OFF = {
@@ -50,7 +51,8 @@ class RecordedTest:
     def __init__(self, request: RetestRequest):
         self._request = request
         command = [*request.command, _argument(request)]
-        self._recording: Recording | None = Recording(request.settings, command, root=request.test)
+        test = OneTest(request.test, request.with_teardown)
+        self._recording: Recording | None = Recording(request.settings, command, test)
         self._exception: BaseException | None = None
         self._called = False
         self._problem = ""
@@ -60,10 +62,12 @@ class RecordedTest:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Turn off the options that would leave something behind."""
+        """Turn off the options that would leave something behind, and watch the test."""
         for name, off in _OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, off)
+        phases = RecordedPhases(self._start, self._stop, with_teardown=self._request.with_teardown)
+        config.pluginmanager.register(phases, "whence-phases")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
@@ -91,30 +95,12 @@ class RecordedTest:
 
     # --- the recording -------------------------------------------------------------------------
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        """Start recording: fixtures may be at fault too."""
+    def _start(self) -> None:
         try:
             if self._recording is not None:
                 self._recording.start()
         except WhenceError as problem:
             self._problem = str(problem)
-        outcome = yield
-        if getattr(outcome, "excinfo", None) is not None:
-            self._stop()
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_call(self) -> Generator[None, None, None]:
-        """End the recording, unless the test failed in its teardown."""
-        yield
-        if not self._request.with_teardown:
-            self._stop()
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self) -> Generator[None, None, None]:
-        """End the recording of a test that failed in its teardown."""
-        yield
-        self._stop()
 
     def _stop(self) -> None:
         self._called = True

@@ -14,9 +14,10 @@ from types import CodeType
 
 from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.recording import Settings
 
-VERSION = 2
+VERSION = 3
 _NAME = "order"
 
 
@@ -194,6 +195,8 @@ class Order:
     target: Target
     settings: Settings
     task: Task = Task()
+    test: OneTest | None = None
+    """Record this test of pytest; None: record the whole program."""
     journal: bool = False
     """Whether to write a journal beside the recording."""
     playback: Playback | None = None

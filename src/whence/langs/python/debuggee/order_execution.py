@@ -20,6 +20,7 @@ from whence.langs.python.debuggee.executed_lines import LineWatch
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.order import ClosingMessage, Order, StopSignal, Task, Zoom
 from whence.langs.python.debuggee.run_as_python import compile_plainly, launch
+from whence.langs.python.record import one_test
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.journal.journal_choice import Journal, journal_of
 from whence.langs.python.record.recording import Recording, WrittenRecording
@@ -62,7 +63,7 @@ class Debuggee:
             settings.options, whole_calls=order.task.whole_calls, window=order.task.window
         )
         settings = replace(settings, options=options)
-        self._recording = recording = Recording(settings, order.target.words)
+        self._recording = recording = Recording(settings, order.target.words, order.test)
         if recording.instead_of:
             _say_where_it_goes(recording)
         self._on_stop.append(lambda reason: recording.is_here and recording.cut_off(reason))
@@ -81,6 +82,16 @@ class Debuggee:
 
     def _start(self) -> None:
         """Right before the program's first line."""
+        if self._order.test is None:
+            self._begin()
+            return
+        _load_what_begins()
+        one_test.awaited[:] = [
+            one_test.AwaitedTest(self._order.test, self._begin, self._recording.stop)
+        ]
+
+    def _begin(self) -> None:
+        """Start the recording, and what the task asks for besides."""
         order, journal = self._order, self._journal
         self._recording.start()
         if self._task.window:
@@ -185,6 +196,12 @@ def _leave(status: int) -> NoReturn:
             if type(stream) is io.TextIOWrapper:
                 stream.flush()
     os._exit(status)
+
+
+def _load_what_begins() -> None:
+    """Import what `Debuggee._begin` needs now: later the program's own modules are in the way."""
+    from whence.langs.python.debuggee import on_target_call  # noqa: F401
+    from whence.langs.python.freezing import effect_hooks  # noqa: F401
 
 
 def _line_watch(task: Task) -> LineWatch | None:

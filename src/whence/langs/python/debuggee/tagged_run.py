@@ -45,6 +45,7 @@ from whence.langs.python.provenance.runtime.shadow_memory import shadow_of
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation, MaybeTag
 from whence.langs.python.provenance.value_origins import OriginResult, ValueMaker, find_origin
+from whence.langs.python.record import one_test
 from whence.langs.python.record.repeatable import Aside, directly, make_repeatable
 from whence.langs.python.record.user_code import UserCode
 
@@ -57,6 +58,8 @@ YIELDED = "yielded"
 _EXCEPTION = object()
 _PROGRESS_INTERVAL = 200
 _SHORT = 40
+_NEVER = 0
+"""A number of calls that is never reached: the first call is number 1."""
 
 
 @contextlib.contextmanager
@@ -345,7 +348,15 @@ def run_with_tags(order: Order, task: TagTask, interpreter: InterpreterStart) ->
             if task.printed:
                 answering.watch_output(aside)
             return
-        SWITCH.wait_for(shadowed.count)
+        if order.test is None:
+            SWITCH.wait_for(shadowed.count)
+        else:  # calls are counted from the test on
+            SWITCH.wait_for(_NEVER)
+            one_test.awaited[:] = [
+                one_test.AwaitedTest(
+                    order.test, lambda: SWITCH.wait_for(shadowed.count), lambda: None
+                )
+            ]
         SWITCH.on_enter, SWITCH.on_leave = aside(answering.entered), aside(answering.left)
         SWITCH.on_out = aside(answering.yielded)
         SWITCH.on_end = aside(answering.ended)

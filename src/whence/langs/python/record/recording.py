@@ -16,7 +16,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from whence.errors import WhenceError
@@ -25,6 +25,7 @@ from whence.langs.python.record.backend_choice import choose_backend, make
 from whence.langs.python.record.children import Children, ChildSettings, Family, new_family
 from whence.langs.python.record.code_reader import PythonCodeReader
 from whence.langs.python.record.high_descriptors import to_high_number
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.options import WHOLE_BOUND, Detail, RecordOptions
 from whence.langs.python.record.repeatable import (
     AsideReader,
@@ -136,7 +137,9 @@ class Recording:
     With children, a process that is forked off goes on with a trace of its own.
     """
 
-    def __init__(self, settings: Settings, command: Sequence[str], root: str = ""):
+    def __init__(
+        self, settings: Settings, command: Sequence[str], test: OneTest | None = None
+    ) -> None:
         self._descriptor = -1
         self.instead_of = ""
         """The file that was in use, if another one had to be taken."""
@@ -150,8 +153,7 @@ class Recording:
             settings = replace(settings, output=output)
         self._settings = settings
         self._command = tuple(command)
-        self._root = root
-        """The name of the run, if it is not the command."""
+        self._test = test
         self._shown = settings.output
         self._output = os.path.abspath(settings.output)
         self._family: Family | None = None
@@ -242,10 +244,12 @@ class Recording:
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
             "pid": self._process,
             "options": _quote(self._settings),
-            "root": self._root or " ".join(self._command),
+            "root": " ".join(self._command) if self._test is None else self._test.name,
             "run": self._run,
             "clock": time.time_ns(),
         }
+        if self._test is not None:
+            header["test"] = asdict(self._test)
         if self._repeatable:
             header["repeatable"] = self._repeatable
         family = self._family
@@ -377,7 +381,7 @@ class Recording:
             _unlink(self._output)
 
     _ended = False
-    _root = ""
+    _test: OneTest | None = None
     _processes: tuple[object, bool] = (None, False)
 
 

@@ -28,6 +28,7 @@ from whence.langs.python.debuggee.run_as_python import Target
 from whence.langs.python.launching.debuggee_process import start_debuggee
 from whence.langs.python.launching.first_run import STOP, kept_environment
 from whence.langs.python.record.journal.journal_choice import JOURNAL
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.options import WHOLE_BOUND, Detail
 from whence.langs.python.record.recording import Settings, usual_settings
 from whence.langs.python.record.repeatable import HASH_SEED, OWN
@@ -80,6 +81,8 @@ class Conditions:
     options: Mapping[str, Any]
     repeatable: Mapping[str, Any]
     journal: Path | None = None
+    test: OneTest | None = None
+    """The pytest test that was recorded; None: the whole program was."""
 
     @classmethod
     def of(cls, recording: Path, header: TraceHeader) -> Conditions:
@@ -109,6 +112,7 @@ class Conditions:
             options=header.options,
             repeatable=header.repeatable,
             journal=journal_beside(recording, header),
+            test=OneTest(header.test, header.with_teardown) if header.test else None,
         )
 
     def variables(self) -> dict[str, str]:
@@ -208,6 +212,7 @@ def order_again(conditions: Conditions, folder: Path) -> Order:
     return Order(
         Target.from_words(conditions.command),
         replace(settings, repeatable=str(conditions.repeatable.get("hash_seed_by", OWN))),
+        test=conditions.test,
         playback=playback,
         stop_signals=(
             StopSignal(int(STOP), "it took far longer than the first time, and was stopped"),

@@ -76,13 +76,9 @@ def summarize_run(tree: Tree) -> RunSummary:
 
 
 def is_test(tree: Tree) -> bool:
-    """Whether it is the recording of one test: its top bears the name of the test, not of the
-    command that was run."""
+    """Whether it is the recording of one test, not of a whole program."""
     program = program_of(tree)
-    if program is None:
-        return False
-    header = program.file.header
-    return "::" in header.root and header.root != " ".join(header.command)
+    return program is not None and bool(program.file.header.test)
 
 
 # --- from a symptom to answers -------------------------------------------------------------------

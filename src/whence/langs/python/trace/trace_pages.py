@@ -68,6 +68,10 @@ class TraceHeader:
     """The command as it was given, unlike `command` not made printable."""
     repeatable: Mapping[str, Any] = field(default_factory=dict)
     """How the run was made repeatable."""
+    test: str = ""
+    """The pytest test that was recorded, instead of the whole program."""
+    with_teardown: bool = False
+    """Whether the teardown of that test was recorded, too."""
 
     @property
     def knows_effects(self) -> bool:
@@ -327,9 +331,11 @@ def _header(about: Any) -> TraceHeader:
         return without_nul(printable(value)) if isinstance(value, str) else ""
 
     parent, clock = about.get("parent"), about.get("clock")
-    repeatable = about.get("repeatable")
+    repeatable, test = about.get("repeatable"), about.get("test")
     if not isinstance(parent, dict):
         parent = {}
+    if not isinstance(test, dict):
+        test = {}
     by, call = parent.get("file"), parent.get("call")
     command, options, pid = about.get("command"), about.get("options"), about.get("pid")
     return TraceHeader(
@@ -349,6 +355,8 @@ def _header(about: Any) -> TraceHeader:
         if isinstance(command, list)
         else (),
         repeatable=repeatable if isinstance(repeatable, dict) else {},
+        test=without_nul(str(test.get("name", ""))),
+        with_teardown=test.get("with_teardown") is True,
         parent=printable(by) if isinstance(by, str) else "",
         parent_call=call if isinstance(call, int) else None,
     )

@@ -11,7 +11,6 @@ frame, and calls no method of a value to log it.
 from __future__ import annotations
 
 import ast
-import copy
 from types import CodeType
 from typing import Any
 
@@ -19,6 +18,7 @@ from whence.langs.python.source.leading_statements import (
     docstring_and_futures,
     without_declarations,
 )
+from whence.langs.python.source.pytest_modules import Asserts
 from whence.langs.python.source.quiet_compile import compile_quietly, parse_quietly
 from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.zoom.function_body import (
@@ -39,29 +39,36 @@ ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAIS
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
-def instrument(source: str | bytes, file: str, first_line: int, qualname: str) -> CodeType:
-    """The code of a module in which one function can log its steps."""
+def instrument(
+    source: str | bytes, file: str, first_line: int, qualname: str, asserts: Asserts | None = None
+) -> CodeType:
+    """The code of a module in which one function can log its steps.
+
+    `asserts` rewrites the assertions of a test module; those of the instrumented body stay as they
+    are written.
+    """
+    written = find_function(parse_quietly(source), first_line, qualname)
     tree = parse_quietly(source)
+    if asserts is not None:
+        asserts(tree, source if isinstance(source, bytes) else source.encode(), file)
     owner = find_function(tree, first_line, qualname)
-    original = copy.deepcopy(owner)
-    body = FunctionBody(owner, "")
-    instrumenter = _Instrumenter(body)
+    instrumenter = _Instrumenter(FunctionBody(written, ""))
     if isinstance(owner, ast.Module):
-        first = docstring_and_futures(owner.body)
-        owner.body = [*owner.body[:first], _in_context(instrumenter.block(owner.body[first:]))]
-        owner.body.insert(first, ast.Expr(_call(ENTER)))
+        first = docstring_and_futures(written.body)
+        body = _in_context(instrumenter.block(written.body[first:]))
+        owner.body = [*written.body[:first], ast.Expr(_call(ENTER)), body]
     else:
-        _make_dual(owner, original, instrumenter)
+        _make_dual(owner, written, instrumenter)
     return compile_quietly(ast.fix_missing_locations(tree), file)
 
 
 def _make_dual(
-    owner: FunctionNode, original: FunctionNode | ast.Module, instrumenter: _Instrumenter
+    owner: FunctionNode, written: FunctionNode | ast.Module, instrumenter: _Instrumenter
 ) -> None:
     """Gives the function both bodies. The docstring and declarations stand before them."""
     documented = 1 if ast.get_docstring(owner, clean=False) is not None else 0
-    usual, declared = without_declarations(original.body[documented:])
-    logged, _ = without_declarations(instrumenter.block(owner.body[documented:]))
+    usual, declared = without_declarations(owner.body[documented:])
+    logged, _ = without_declarations(instrumenter.block(written.body[documented:]))
     choice = ast.If(_call(ENTER), _watch_ending(logged), usual or [ast.Pass()])
     ast.copy_location(choice, owner.body[0])
     owner.body = [*owner.body[:documented], *declared, choice]

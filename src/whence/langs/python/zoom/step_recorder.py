@@ -12,8 +12,10 @@ target costs one comparison.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from whence.langs.python.record.options import Bound
 from whence.langs.python.record.repeatable import Aside, directly
 from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
 from whence.langs.python.record.summaries import SUMMARIES
+from whence.langs.python.source.pytest_modules import Asserts, replace_test_modules
 from whence.langs.python.zoom.instrumentation import (
     AT,
     BODY,
@@ -146,12 +149,25 @@ class StepRecorder:
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; the one with the target function is rewritten."""
-        request = self._request
         # Compiled in any case, which gives the program its own warnings.
         usual = compile(source, file, "exec", dont_inherit=True)
-        if file != request.file:
-            return usual
-        code: CodeType = self._aside(instrument)(source, file, request.first_line, request.name)
+        return self._instrumented(source, file) if file == self._request.file else usual
+
+    def compiled_test(self, code: CodeType, _: object, asserts: Asserts) -> CodeType:
+        """The same for a module that pytest loads."""
+        file = code.co_filename
+        if file != self._request.file:
+            return code
+        with _open(file, "rb") as stream:
+            return self._instrumented(stream.read(), file, asserts)
+
+    def _instrumented(
+        self, source: bytes | str, file: str, asserts: Asserts | None = None
+    ) -> CodeType:
+        request = self._request
+        code: CodeType = self._aside(instrument)(
+            source, file, request.first_line, request.name, asserts
+        )
         return code
 
     # --- the hooks ---------------------------------------------------------------
@@ -301,6 +317,7 @@ class _ZoomFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The module of the target function; the normal finders find all others."""
+        replace_test_modules(self._watch.compiled_test)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin != self._file or type(spec.loader) is not SourceFileLoader:
             return None
@@ -308,6 +325,18 @@ class _ZoomFinder(MetaPathFinder):
         loader.compiled = self._watch.compiled
         spec.loader = loader
         return spec
+
+
+def _copy_redirected_output(path: str) -> None:
+    """Copy what was printed into a file, if the program sends its output elsewhere, as pytest does.
+
+    Only what can be read back is copied: another regular file.
+    """
+    with contextlib.suppress(OSError), _open(path, "r+b") as file:
+        status = _fstat(_OUTPUT)
+        if os.path.samestat(status, _fstat(file.fileno())) or not stat.S_ISREG(status.st_mode):
+            return
+        file.write(os.pread(_OUTPUT, status.st_size, 0))
 
 
 def start(
@@ -324,6 +353,7 @@ def start(
     def ended(log: dict[str, Any]) -> None:
         with _open(output, "w", encoding="utf-8") as file:
             json.dump(log, file)
+        _copy_redirected_output(printed)
         finish()
         _exit(0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
@@ -17,6 +16,7 @@ from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.shadow_switch import SWITCH
 from whence.langs.python.provenance.tags import Activation
 from whence.langs.python.record.repeatable import Aside, directly
+from whence.langs.python.source.pytest_modules import Asserts, replace_test_modules
 from whence.langs.python.source.quiet_compile import parse_quietly
 
 
@@ -38,12 +38,12 @@ class Modules:
         code: CodeType = self._rewritten(source, file)
         return code
 
-    def code_of_tests(self, file: str, asserts: _Asserts) -> CodeType:
+    def code_of_tests(self, file: str, asserts: Asserts) -> CodeType:
         """The code of a module whose assertions pytest has rewritten."""
         code: CodeType = self._rewritten(b"", file, asserts)
         return code
 
-    def _rewrite(self, source: str | bytes, file: str, asserts: _Asserts | None = None) -> CodeType:
+    def _rewrite(self, source: str | bytes, file: str, asserts: Asserts | None = None) -> CodeType:
         tree = None
         if asserts is not None:
             source = Path(file).read_bytes()
@@ -91,7 +91,7 @@ class Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The module, if it has a text and is chosen by its name and file."""
-        self._take_over_from_pytest()
+        replace_test_modules(self._rewritten_test_module)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
             return None
@@ -100,41 +100,14 @@ class Finder(MetaPathFinder):
         spec.loader = _Loader(fullname, spec.origin, self._modules)
         return spec
 
-    def _take_over_from_pytest(self) -> None:
-        """Rewrite test modules, which pytest loads, after pytest has rewritten their assertions.
-
-        pytest still does everything it does to load them, because the journal of a run contains it.
-        """
-        pytest = sys.modules.get(_PYTEST)
-        if pytest is None or "exec" in vars(pytest) or not hasattr(pytest, _HOOK):
-            return
-
-        def run(code: CodeType, namespace: dict[str, Any]) -> None:
-            file = code.co_filename
-            if self._chosen(namespace["__name__"], file):
-                code = self._modules.code_of_tests(file, _asserts_of(pytest))
-                RUN.note_namespace(namespace, self._modules.last)
-            exec(code, namespace)
-
-        vars(pytest)["exec"] = run
-
-
-_PYTEST, _HOOK = "_pytest.assertion.rewrite", "AssertionRewritingHook"
-_Asserts = Callable[[ast.Module, bytes, str], None]
-
-
-def _asserts_of(pytest: Any) -> _Asserts:
-    """How pytest rewrites the assertions of a module, with the settings of this run."""
-    hooks = [hook for hook in sys.meta_path if type(hook) is pytest.AssertionRewritingHook]
-    config = getattr(hooks[0], "config", None) if hooks else None
-
-    def rewrite(tree: ast.Module, source: bytes, file: str) -> None:
-        pytest.rewrite_asserts(tree, source, file, config)
-        for node in ast.walk(tree):
-            if getattr(node, "end_lineno", 0) is None:  # pytest sets only the start
-                vars(node).update(end_lineno=node.lineno, end_col_offset=node.col_offset)  # type: ignore[attr-defined]
-
-    return rewrite
+    def _rewritten_test_module(
+        self, code: CodeType, namespace: dict[str, Any], asserts: Asserts
+    ) -> CodeType:
+        file = code.co_filename
+        if self._chosen(namespace["__name__"], file):
+            code = self._modules.code_of_tests(file, asserts)
+            RUN.note_namespace(namespace, self._modules.last)
+        return code
 
 
 def rewrite_imports(chosen: Callable[[str, str], bool], modules: Modules) -> Finder:
