@@ -40,7 +40,7 @@ from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
-from whence.langs.python.priors.import_prior import ImportPrior
+from whence.langs.python.priors.import_presumption import ImportPresumption
 from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
@@ -100,11 +100,11 @@ def debug(
     With a recording, who marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = SessionDriver(State(tree, prior=ImportPrior()), oracles)
+    debugging = SessionDriver(State(tree, presumption=ImportPresumption()), oracles)
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
     if recording is not None:
         opened = open_any(recording)
-        state = State(tree, opened.provenance, prior=ImportPrior())
+        state = State(tree, opened.provenance, presumption=ImportPresumption())
         debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
         wrong = Answered(bug_corpus.symptom_answers(case.bug, tree))
     started = time.perf_counter()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
+from enum import IntEnum
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -231,6 +232,27 @@ class Prior(Protocol):
     def factors(self, tree: Tree) -> Floats:
         """For each position, a factor for its own weight, from 0 to 1. Factors
         close to 0 are raised to a floor, so that no call is ruled out."""
+
+
+class Presumed(IntEnum):
+    """Whether a call is presumed right, and when it is searched all the same."""
+
+    NOT = 0
+    WHOLE = 1
+    """It is searched when no other call is left: one question for it and all below it."""
+    INSIDE = 2
+    """It is below such a call, and is searched last."""
+
+
+class Presumption(Protocol):
+    """Calls that are hardly ever at fault and that nobody can judge, such as imports.
+
+    They are set aside until nothing else is left. Like a prior, a presumption changes the order of
+    questions, never what can be found.
+    """
+
+    def presumed(self, tree: Tree) -> Bytes:
+        """A `Presumed` for each position."""
 
 
 class CallGraph(Protocol):
@@ -530,8 +552,11 @@ class OracleSource(Protocol):
 class PriorSource(Protocol):
     """Makes the prior of a session."""
 
-    def prior(self, folder: Path | None, note: Note, *, by_imports: bool) -> Prior | None:
-        """What tests have taught, stored in a project's `folder`, and what imports suggest."""
+    def prior(self, folder: Path, note: Note) -> Prior | None:
+        """What tests have taught, stored in a project's `folder`."""
+
+    def presumption(self) -> Presumption | None:
+        """Which calls are presumed right."""
 
 
 @dataclass(frozen=True)

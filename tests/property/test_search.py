@@ -44,6 +44,7 @@ SWITCHES = st.builds(
     compression=st.booleans(),
     single_rule=st.booleans(),
     slicing=st.booleans(),
+    presumption=st.booleans(),
 )
 
 
@@ -120,6 +121,31 @@ def test_whatever_is_said_beforehand_the_faulty_call_is_found(
     facts = Facts(strategy="auto", switches=switches)
     hidden = partly_implicit(tree, levels)
     went = run(State(hidden, prior=AnyPrior(seed), facts=facts), one_fault(tree, fault))
+    assert isinstance(went.outcome, Found)
+    assert went.diagnosis.node == fault
+    assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
+
+
+class AnyPresumption:
+    """Presumes that any calls are right."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def presumed(self, tree: Any) -> Any:
+        numbers = np.random.default_rng(self.seed)
+        return numbers.integers(0, 3, len(tree.columns), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(tree=trees(), switches=SWITCHES, seed=st.integers(0, 99), data=st.data())
+def test_whatever_is_presumed_right_the_faulty_call_is_found(
+    strategy: str, tree: Any, switches: Switches, seed: int, data: Any
+) -> None:
+    fault = data.draw(st.integers(0, len(tree.columns) - 1))
+    switches = replace(switches, compression=False, single_rule=False)
+    facts = Facts(strategy=strategy, switches=switches)
+    went = run(State(tree, presumption=AnyPresumption(seed), facts=facts), one_fault(tree, fault))
     assert isinstance(went.outcome, Found)
     assert went.diagnosis.node == fault
     assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"

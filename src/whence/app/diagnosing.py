@@ -90,6 +90,7 @@ def diagnose(
                 opened.provenance,
                 options=Options(ask_top=False, confirm_top=False) if top_is_wrong else Options(),
                 prior=oracle_gathering.prior(request, opened, path, screen.note),
+                presumption=None if opened.priors is None else opened.priors.presumption(),
                 graph=opened.call_graph,
             ),
             oracles=oracles,
@@ -178,6 +179,7 @@ def _settings(request: SessionRequest, tree: Tree) -> list[Event]:
         ("single_rule", request.single_rule, True),
         ("duplicates", request.no_duplicates, False),
         ("slicing", request.no_slicing, False),
+        ("presumption", request.no_presumption, False),
     ):
         if is_wanted:
             settings.append(SwitchTurned(name, on))

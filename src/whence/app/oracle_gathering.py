@@ -20,7 +20,6 @@ from whence.model.verdict import REMEMBERED
 from whence.oracle.python_function import load_oracle
 from whence.oracle.remembered import RememberedAnswers, identify
 from whence.ports import ClosableOracle, Identify, Note, Opened, Oracle, OracleSet, Prior
-from whence.search.auto import WEIGHED
 from whence.session.events import Event, OracleTurned
 from whence.store.answer_file import NAME, AnswerFile
 from whence.store.answer_writer import AnswerWriter
@@ -65,12 +64,12 @@ def turned_off(request: SessionRequest, oracles: Sequence[Oracle]) -> list[Event
 
 
 def prior(request: SessionRequest, opened: Opened, path: Path, note: Note) -> Prior | None:
-    """Where to look first; imports are weighed only in a tree that is not too large for it."""
-    if opened.priors is None:
-        return None
+    """Where to look first, as far as tests have taught it."""
     learns = not any(text.lower() == TESTS for text in request.no_oracle)
     folder = project_folder(path) if learns else None
-    return opened.priors.prior(folder, note, by_imports=len(opened.tree.columns) <= WEIGHED)
+    if opened.priors is None or folder is None:
+        return None
+    return opened.priors.prior(folder, note)
 
 
 def say_notes(oracles: Sequence[Oracle], note: Note) -> None:

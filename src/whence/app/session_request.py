@@ -22,6 +22,7 @@ class SessionRequest:
     single_rule: bool = False
     no_duplicates: bool = False
     no_slicing: bool = False
+    no_presumption: bool = False
     node_budget: int = NODE_BUDGET
     replay: ReplayMode = ReplayMode.CHECKPOINTS
     answers: str | None = None

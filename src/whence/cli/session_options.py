@@ -37,6 +37,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         ("single-rule", "stop as soon as only one rule can be at fault"),
         ("no-duplicates", "ask again about calls with equal equations"),
         ("no-slicing", "search all calls even after a part of a value is marked"),
+        ("no-presumption", "ask about imports and class bodies like about other calls"),
     ):
         search.add_argument(f"--{name}", action="store_true", help=words)
 

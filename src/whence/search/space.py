@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.model.verdict import Verdict
-from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Tree
+from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Presumed, Tree
 from whence.search.judged_calls import FINE, JudgedCalls, coverage, innermost
 from whence.search.mark_slices import MarkSlices, explanation_of
 from whence.search.weight_scan import CallScan
@@ -54,12 +54,15 @@ class Switches:
     `duplicates`: equal equations get equal answers. `compression`: a call with its caller's rule
     is folded into it (Davie & Chitil 2006). `single_rule`: stop as soon as all that is left has
     one rule. `slicing`: a marked part sets aside the calls that cannot have influenced it.
+    `presumption`: calls that are presumed right, such as imports, are set aside until no other is
+    left.
     """
 
     duplicates: bool = True
     compression: bool = False
     single_rule: bool = False
     slicing: bool = True
+    presumption: bool = True
 
 
 class SearchSpace:
@@ -77,6 +80,7 @@ class SearchSpace:
         *,
         rest: bool,
         prior: Floats | None = None,
+        presumed: Bytes | None = None,
         graph: CallGraph | None = None,
     ) -> None:
         self.tree = tree
@@ -94,10 +98,17 @@ class SearchSpace:
         self._yes: Int64s | None = None
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
         self._slices = MarkSlices()
+        self._presumed: Bytes | None = None
+        """A `Presumed` for each call, if any is presumed right."""
+        if presumed is not None and switches.presumption and presumed.any():
+            self._presumed = presumed
+        self._searched = Presumed.NOT
+        """Which of the presumed calls are searched all the same."""
         self._skips = 0
         self._trusted = np.zeros(len(tree.functions), dtype=bool)
         self._trusted[list(trusted_functions)] = True
         self._reset()
+        self._widen()
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -235,7 +246,10 @@ class SearchSpace:
         self.flags[area][covers[area] > covers[self.top]] |= REMOVED
 
     def _set_aside(self) -> None:
-        """Set aside the calls that cannot have influenced the marked parts."""
+        """Set aside the calls that are presumed right, and those that cannot have influenced the
+        marked parts."""
+        if self._presumed is not None:
+            self.flags[1:][self._presumed[1:] > self._searched] |= ASIDE
         in_slice = self._slice()
         if in_slice is None or not self.switches.slicing:
             return
@@ -260,12 +274,20 @@ class SearchSpace:
         return self._slices.current(explanation_of(self.top, self.history))
 
     def _widen(self) -> None:
-        """Use wider slices until there is something to ask again."""
-        while self._slice() is not None and not self.can_ask() and not self.slice_explains_top:
-            if not (self._area() & ASIDE).any():
+        """Use wider slices, then search what is presumed right, until there is something to ask."""
+        while not self.can_ask() and (self._area() & ASIDE).any():
+            if self._slice() is not None and not self.slice_explains_top:
+                self._slices.widen()
+            elif self._presumes:
+                self._searched = Presumed(self._searched + 1)
+            else:
                 return
-            self._slices.widen()
             self._reset()
+
+    @property
+    def _presumes(self) -> bool:
+        """Whether some calls are still presumed right."""
+        return self._presumed is not None and self._searched < Presumed.INSIDE
 
     # --- what strategies see -------------------------------------------------------------------
 
@@ -296,6 +318,8 @@ class SearchSpace:
     @property
     def is_sliced(self) -> bool:
         """Whether calls below the top are set aside because of a mark."""
+        if self._slice() is None:
+            return False
         area = self._area()
         return bool(((area & ASIDE != 0) & (area & REMOVED == 0)).any())
 
@@ -320,9 +344,13 @@ class SearchSpace:
         return int(np.count_nonzero(self._area() & _NOT_A_SUSPECT == 0))
 
     def left(self) -> Int64s:
-        """The calls below the top that can still be at fault, folded ones included."""
-        acquitted = REMOVED | JUDGED | TRUSTED | ASIDE
-        return self.top + 1 + np.flatnonzero(self._area() & acquitted == 0)
+        """The calls below the top that can still be at fault, folded and presumed ones included."""
+        area, acquitted = self._area(), REMOVED | JUDGED | TRUSTED
+        left = area & (acquitted | ASIDE) == 0
+        if self._presumed is not None:
+            presumed = self._presumed[self.top + 1 : self.stop] > self._searched
+            left |= presumed & (area & acquitted == 0)
+        return self.top + 1 + np.flatnonzero(left)
 
     def skips(self, position: int) -> int:
         """How often a call was skipped: 0, 1, or 2 when it was given up."""

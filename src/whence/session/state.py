@@ -16,7 +16,7 @@ import numpy as np
 from whence.model.call import RAISED, RESULT, Function, OutcomeKind, locate_mark
 from whence.model.value import Kind
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
-from whence.ports import CallGraph, Judged, Prior, Provenance, Tree
+from whence.ports import CallGraph, Judged, Presumption, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
 from whence.search.space import SearchSpace, Switches
 
@@ -93,6 +93,9 @@ class SpaceCache:
                 trusted_functions(state.tree, facts.trusts),
                 rest=facts.rest,
                 prior=None if state.prior is None else state.prior.factors(state.tree),
+                presumed=None
+                if state.presumption is None
+                else state.presumption.presumed(state.tree),
                 graph=state.graph,
             )
             applied = 0
@@ -150,6 +153,7 @@ class State:
     traced: frozenset[Answer] = frozenset()
     """The answers whose marks were traced or given up."""
     prior: Prior | None = None
+    presumption: Presumption | None = None
     graph: CallGraph | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
 

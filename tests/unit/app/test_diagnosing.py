@@ -118,7 +118,7 @@ def test_what_was_opened_for_a_session_that_fails_is_closed(
             return OracleSet([Oracle()])
 
     class Priors:
-        def prior(self, *_: object, **__: object) -> None:
+        def presumption(self) -> None:
             raise WhenceError("no prior")
 
     monkeypatch.chdir(tmp_path)

@@ -15,7 +15,7 @@ from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
-from whence.langs.python.priors.import_prior import ImportPrior
+from whence.langs.python.priors.import_presumption import ImportPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
@@ -218,16 +218,17 @@ class ReferenceRunJudge:
 
 @dataclass(frozen=True)
 class PythonPriors:
-    """What the project's tests have taught, and what imports suggest."""
+    """What the project's tests have taught, and that imports are presumed right."""
 
     tree: ColumnTree
 
-    def prior(self, folder: Path | None, note: Note, *, by_imports: bool) -> Prior | None:
-        """The prior of a session about a recording."""
-        learned = None if folder is None else self._learned(folder / FILE, note)
-        return ImportPrior(learned) if by_imports else learned
+    def presumption(self) -> ImportPresumption:
+        """Imports are presumed right."""
+        return ImportPresumption()
 
-    def _learned(self, file: Path, note: Note) -> Prior | None:
+    def prior(self, folder: Path, note: Note) -> Prior | None:
+        """What tests have taught about a recording's functions."""
+        file = folder / FILE
         if not file.is_file():
             return None
         learned = LearnedPrior(file)

@@ -182,6 +182,12 @@ def _switch(rest: str) -> Command:
     return TurnSwitch(parts[0], on=parts[1] == "on")
 
 
+def _imports(rest: str) -> Command:
+    if rest:
+        raise UsageError("imports takes no argument")
+    return TurnSwitch("presumption", on=False)
+
+
 def _oracle(rest: str) -> Command:
     name, _, state = rest.rpartition(" ")
     if not rest:
@@ -358,6 +364,13 @@ COMMANDS = (
         "turn an option of the search on or off (see also oracle)",
         _switch,
         " ".join(f"{name}: {text}." for name, text in SWITCHES.items()),
+    ),
+    Spec(
+        ("imports",), "imports", "ask about imports and class bodies like about other calls",
+        _imports,
+        "Until then they are presumed right, and asked about when nothing else is left. The same "
+        "as `switch presumption off`.",
+        listed=False,
     ),
     Spec(
         ("oracle",), "oracle [NAME on|off]", "who answers besides you: show or turn one off",

@@ -16,6 +16,7 @@ SWITCHES = {
     "compression": "a call is folded into its caller when both have the same rule",
     "single_rule": "stop as soon as only one rule can be at fault",
     "slicing": "after a mark, set calls aside that cannot have influenced the part",
+    "presumption": "imports and class bodies are presumed right, and asked about last",
 }
 
 

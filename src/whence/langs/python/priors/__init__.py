@@ -1,1 +1,1 @@
-"""How likely each call is to be at fault before anybody is asked: from tests and from imports."""
+"""How likely each call is to be at fault before anybody is asked: by tests, and for imports."""
