@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from whence.errors import WhenceError
@@ -105,3 +107,29 @@ def test_a_place_that_cannot_be_written_is_named(project):
     (project / ".whence").write_text("a file")
     with pytest.raises(WhenceError, match="recordings cannot be kept there"):
         new_recording("run")
+
+
+def test_a_link_from_a_cloned_repository_is_replaced_and_not_followed(project):
+    mine = project / "mine"
+    mine.write_text("mine\n")
+    (project / ".whence").mkdir()
+    (project / ".whence" / ".gitignore").symlink_to(project / "new")
+    recording = written("run")
+    beside(recording, "symptom.json").symlink_to(mine)
+    write_symptom(recording, Symptom(SymptomKind.RESULT))
+    assert mine.read_text() == "mine\n"
+    assert not (project / "new").exists()
+    assert read_symptom(recording) == Symptom(SymptomKind.RESULT)
+
+
+def test_a_full_disk_leaves_no_empty_ignore_file(project, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(WhenceError, match="No space left"):
+            new_recording("run")
+    assert [path.name for path in (project / ".whence").iterdir()] == ["runs"]
+    new_recording("run")
+    assert (project / ".whence" / ".gitignore").read_text()
