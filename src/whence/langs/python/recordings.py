@@ -128,7 +128,8 @@ def remove_companions(recording: Path) -> None:
     What a new recording does not write itself must not count as its own.
     """
     for part in (*PARTS, SIGNATURE):
-        if part:
+        # In a folder that is read-only, removing a file that is not there is an error as well.
+        if part and os.path.lexists(beside(recording, part)):
             try:
                 beside(recording, part).unlink(missing_ok=True)
             except OSError as problem:

@@ -12,6 +12,7 @@ from whence.langs.python.recordings import (
     read_symptom,
     recordings,
     remove,
+    remove_companions,
     write_symptom,
 )
 from whence.model.symptom import Symptom, SymptomKind
@@ -133,3 +134,14 @@ def test_a_full_disk_leaves_no_empty_ignore_file(project, monkeypatch):
     assert [path.name for path in (project / ".whence").iterdir()] == ["runs"]
     new_recording("run")
     assert (project / ".whence" / ".gitignore").read_text()
+
+
+def test_in_a_read_only_folder_nothing_is_removed_that_is_not_there(project, monkeypatch):
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("pathlib.Path.unlink", read_only)
+    remove_companions(project / "run.whence")
+    (project / "run.whence.journal").touch()
+    with pytest.raises(WhenceError, match="belongs to an earlier recording"):
+        remove_companions(project / "run.whence")
