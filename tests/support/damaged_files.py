@@ -317,6 +317,16 @@ def tail_sample(folder: Path) -> Sample:
     return Sample(path, lambda file: _read_calls(open_trace(trace)), forged_tail)
 
 
+def child_sample(folder: Path) -> Sample:
+    """The trace of a forked process, below that of the program, which is whole."""
+    from whence.langs.python.trace.trace_reader import open_trace
+
+    trace = folder / "run.whence"
+    record(trace, f"import os\nif os.fork(): os.wait()\n{PROGRAM}")
+    [path] = (folder / "run.whence.d").glob("*.whence")
+    return Sample(path, lambda file: _read_calls(open_trace(trace)), forged_trace)
+
+
 def command_sample(folder: Path) -> Sample:
     """A trace, given to the commands that a user would try on it."""
     from whence.cli.main import main as whence
@@ -391,6 +401,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "art": art_sample,
     "trace": trace_sample,
     "tail": tail_sample,
+    "child": child_sample,
     "commands": command_sample,
     "journal": journal_sample,
 }
