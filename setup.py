@@ -1,6 +1,8 @@
 """The parts of whence that are written in C; all else about the package is in pyproject.toml.
 
-They are optional: without a compiler whence installs all the same, and does in Python what they do.
+They are optional: without a compiler whence installs all the same, and does in Python what they do;
+`whence doctor` says which are missing. With WHENCE_REQUIRE_EXTENSIONS set, as it is for the tests
+and for packages, one that does not compile is an error.
 For a free-threaded Python they are left out: they rely on the GIL, and importing one would switch
 it on for the whole process. For a version of CPython that has no header in `cpython/` those that
 read the interpreter's memory are replaced by a module that says so when it is imported.
@@ -8,6 +10,7 @@ read the interpreter's memory are replaced by a module that says so when it is i
 `tools/` reads EXTENSIONS too, to check and to sanitize the same sources.
 """
 
+import os
 import re
 import sys
 import sysconfig
@@ -58,7 +61,7 @@ def extension(name, files):
         depends=sorted(map(str, {*headers, *CPYTHON.glob("*.h")})),
         define_macros=macros,
         extra_compile_args=FLAGS,
-        optional=True,
+        optional=not os.environ.get("WHENCE_REQUIRE_EXTENSIONS"),
     )
 
 

@@ -6,6 +6,8 @@ empty environment, where `whence` must start and the compiled parts must be pres
 
 from __future__ import annotations
 
+import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -20,12 +22,14 @@ IN_SDIST = (
     "README.md", "CHANGELOG.md", "LICENSE", "constraints.txt", "docs/tutorial.md",
     "tests/README.md", "tests/conftest.py", "src/whence/py.typed",
 )  # fmt: skip
-CHECK_INSTALLED = "from whence.langs.python.record import _recorder"
+EXTENSIONS: dict[str, list[Path]] = runpy.run_path(str(ROOT / "setup.py"))["EXTENSIONS"]
+CHECK_INSTALLED = f"import {', '.join(EXTENSIONS)}"
 
 
 def run(*command: str | Path) -> None:
     print("$", *command, flush=True)
-    subprocess.run([str(word) for word in command], cwd=ROOT, check=True)
+    environ = {**os.environ, "WHENCE_REQUIRE_EXTENSIONS": "1"}
+    subprocess.run([str(word) for word in command], cwd=ROOT, env=environ, check=True)
 
 
 def check_sdist(sdist: Path) -> None:

@@ -10,8 +10,6 @@ def main() -> int:
     try:
         return _command()
     except KeyboardInterrupt:  # while modules are imported, or while an earlier one is handled
-        if sys.argv[1:2] == ["record"]:  # it is the program's own
-            raise
         sys.stderr.write("whence: stopped\n")
         return 130
 
@@ -19,11 +17,8 @@ def main() -> int:
 def _command() -> int:
     # The first entry is the current folder with `-m`, or that of the `whence` command.
     sys.path[:] = whence_path(sys.path if sys.flags.safe_path else sys.path[1:])
-    try:
-        from whence.cli import main as command
-    except KeyboardInterrupt:
-        print("whence: stopped", file=sys.stderr)
-        return 130
+    from whence.cli import main as command
+
     return command()
 
 

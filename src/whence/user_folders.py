@@ -84,6 +84,25 @@ def write_private_file(path: AnyPath, content: str | bytes) -> None:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
+def replace_private_file(path: AnyPath, content: str) -> None:
+    """Write a file for this user only, in place of what has its name.
+
+    A symbolic link, which may come with a cloned repository, is replaced and not followed. If there
+    is no room, what was there stays.
+    """
+    new = f"{os.fspath(path)}.{os.getpid()}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new)
+    descriptor = open_private_file(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode())
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
+
+
 def new_private_file(path: AnyPath) -> BinaryIO:
     """An empty file for this user only, open for writing."""
     return os.fdopen(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")

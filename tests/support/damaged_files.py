@@ -1,5 +1,8 @@
 """Reads many damaged versions of each kind of file that whence reads, in a process with limits.
 
+Disks and editors damage bytes, which checksums show. Whoever forges a file makes the checksums
+right again, so that the readers behind them see the damage; every second file is of that kind.
+
 A reader may refuse a file with a `WhenceError`, or read what is left of it. Anything else fails:
 another exception, a crash, more than ten seconds, or more memory than 8 times the file and 64 MB.
 
@@ -10,16 +13,23 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import io
 import os
 import random
+import re
 import resource
 import shutil
+import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 10
+"""Of the processor, so that a busy machine is no hang; a reader that waits gets ten times that."""
 ROOM = 64 * 2**20
 PER_BYTE = 8
 BATCH = 500
@@ -71,15 +81,82 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
                 number = chance.choice([2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1, 2**20, 0])
                 result[place : place + 8] = number.to_bytes(8, "little")
             case _:  # a number in text
-                digits = [at for at in range(len(result)) if 0x30 <= result[at] <= 0x39]
+                digits = [match.start() for match in re.finditer(rb"[0-9]", result)]
                 if digits:
                     at = chance.choice(digits)
                     result[at : at + 1] = chance.choice(_NUMBERS)
     return bytes(result)
 
 
-Sample = tuple[Path, Callable[[Path], object]]
-"""A file of a kind, and what reads it."""
+Damage = Callable[[bytes, random.Random], bytes]
+"""A version of a file that is damaged by chance."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file of a kind, what reads it, and how it is forged."""
+
+    path: Path
+    read: Callable[[Path], object]
+    forged: Damage = damaged
+
+
+def forged_lines(fingerprint: str) -> Damage:
+    """Damages one line of a file whose lines have checksums, and makes the checksum right."""
+
+    def forged(data: bytes, chance: random.Random) -> bytes:
+        lines = data.splitlines(keepends=True)
+        at = chance.randrange(len(lines))
+        body = damaged(lines[at].rpartition(b', "check"')[0], chance)
+        start = zlib.crc32(fingerprint.encode()) if at else 0
+        lines[at] = b'%s, "check": "%08x"}\n' % (body, zlib.crc32(body, start))
+        return b"".join(lines)
+
+    return forged
+
+
+def trace_parts(data: bytes) -> Iterator[bytes]:
+    """The header of a trace, then the decoded payload of each page."""
+    from whence.langs.python.trace import trace_format as f
+    from whence.langs.python.trace.native_or_python_scan import decode_page
+
+    _, _, length, _ = f.HEADER.unpack_from(data)
+    place = f.HEADER.size + length
+    yield data[f.HEADER.size : place]
+    while place < len(data):
+        _, codec, stored, length, _ = f.PAGE.unpack_from(data, place)
+        place += f.PAGE.size + stored
+        yield decode_page(codec, data[place - stored : place], length)
+
+
+def trace_of(header: bytes, *pages: bytes) -> bytes:
+    """A trace with these parts, with right lengths and checksums."""
+    from whence.langs.python.trace import trace_format as f
+
+    pieces = [f.HEADER.pack(f.MAGIC, f.VERSION, len(header), zlib.crc32(header)), header]
+    for page in pages:
+        pieces.append(f.PAGE.pack(f.PAGE_MAGIC, f.PLAIN, len(page), len(page), zlib.crc32(page)))
+        pieces.append(page)
+    return b"".join(pieces)
+
+
+def forged_trace(data: bytes, chance: random.Random) -> bytes:
+    """Damages records of a trace, or its header, behind right checksums."""
+    parts = list(trace_parts(data))
+    at = 0 if chance.random() < 0.1 else chance.randrange(1, len(parts))
+    parts[at] = damaged(parts[at], chance)
+    return trace_of(*parts)
+
+
+def forged_tail(data: bytes, chance: random.Random) -> bytes:
+    """Damages records of a tail, and makes its length right."""
+    from whence.langs.python.trace import trace_format as f
+
+    length = struct.unpack_from("<Q", data, f.TAIL_LENGTH_AT)[0]
+    records = damaged(data[f.TAIL.size : f.TAIL.size + length], chance)
+    head = bytearray(data[: f.TAIL.size])
+    struct.pack_into("<Q", head, f.TAIL_LENGTH_AT, len(records))
+    return bytes(head) + records
 
 
 def _program_tree() -> object:
@@ -108,9 +185,11 @@ def session_sample(folder: Path) -> Sample:
     from whence.session.events import Answered, Ask, StrategyChosen, Undone
     from whence.session.state import State
     from whence.store.session_log import SessionLog
+    from whence.tree.fingerprint import fingerprint
 
     tree = _program_tree()
     path = folder / "session.jsonl"
+    about = fingerprint(tree)  # type: ignore[arg-type]
 
     def read(file: Path) -> None:
         log = SessionLog(file, tree, "tree", log_entries)  # type: ignore[arg-type]
@@ -129,7 +208,7 @@ def session_sample(folder: Path) -> Sample:
     driver.send(Undone())
     driver.send(StrategyChosen("top-down"))
     log.close()
-    return path, read
+    return Sample(path, read, forged_lines(about))
 
 
 def answers_sample(folder: Path) -> Sample:
@@ -146,7 +225,7 @@ def answers_sample(folder: Path) -> Sample:
         )
         for number in range(6)
     )  # fmt: skip
-    return path, lambda file: AnswerFile(file).all()
+    return Sample(path, lambda file: AnswerFile(file).all(), forged_lines(""))
 
 
 def tree_sample(folder: Path) -> Sample:
@@ -155,32 +234,38 @@ def tree_sample(folder: Path) -> Sample:
     path = folder / "tree.jsonl"
     with path.open("w", encoding="utf-8") as file:
         write_tree(file, _program_tree(), None, None)  # type: ignore[arg-type]
-    return path, lambda file: _read_calls(open_tree(file))
+    return Sample(path, lambda file: _read_calls(open_tree(file)))
 
 
 def index_sample(folder: Path) -> Sample:
-    """The largest file of a tree's index; the tree itself is whole."""
+    """All files of a tree's index in one, each after its length; the tree itself is whole."""
     from whence.tree import tree_index
     from whence.tree.tree_file import open_tree
 
-    path, _ = tree_sample(folder)
+    tree = tree_sample(folder).path
     tree_index.MIN_BYTES = 0
-    open_tree(path)
+    open_tree(tree)
     [index] = tree_index.folder().iterdir()
     files = sorted(file for file in index.iterdir() if file.is_file())
-    chance = random.Random(len(files))
+    path = folder / "index"
+    whole = {file: file.read_bytes() for file in files}
+    path.write_bytes(b"".join(whole.values()))
 
     def read(file: Path) -> None:
-        part = chance.choice(files)
-        whole = part.read_bytes()
-        try:
-            part.write_bytes(damaged(whole, chance))
-            _read_calls(open_tree(path))
-        finally:
-            index.mkdir(exist_ok=True)
-            part.write_bytes(whole)
+        data = file.read_bytes()
+        index.mkdir(exist_ok=True)
+        for part, right in whole.items():
+            part.write_bytes(data[: len(right)])
+            data = data[len(right) :]
+        _read_calls(open_tree(tree))
 
-    return path, read
+    def forged(data: bytes, chance: random.Random) -> bytes:
+        parts = list(whole.values())
+        at = chance.randrange(len(parts))
+        parts[at] = damaged(parts[at], chance)[: len(parts[at])].ljust(len(parts[at]), b"\0")
+        return b"".join(parts)
+
+    return Sample(path, read, forged)
 
 
 def art_sample(folder: Path) -> Sample:
@@ -188,23 +273,87 @@ def art_sample(folder: Path) -> Sample:
 
     path = folder / "run.art.json"
     shutil.copy(Path(__file__).parents[2] / "examples" / "sqrtest.art.json", path)
-    return path, lambda file: _read_calls(open_any(file).tree)
+    return Sample(path, lambda file: _read_calls(open_any(file).tree))
+
+
+PROGRAM = """
+class Box:
+  def __init__(self, v): self.v = v
+def f(n, *a, **k):
+  return [n, {'a': a, 'k': k}, Box(n)]
+def g(xs): xs.append(len(xs)); yield from xs
+def main():
+  for i in range(9): f(i, 'x' * i, k=2.5); list(g([i]))
+  try: f()
+  except TypeError: pass
+  print(f(1)[0])
+main()
+"""
+
+
+def record(path: Path, program: str = PROGRAM) -> None:
+    """Record a program."""
+    command = [sys.executable, "-m", "whence", "record", "-o", str(path), "-c", program]
+    subprocess.run(command, check=False, capture_output=True)
+    assert path.exists()
 
 
 def trace_sample(folder: Path) -> Sample:
     from whence.langs.python.trace.trace_reader import open_trace
 
     path = folder / "run.whence"
-    source = (
-        "class Box:\n  def __init__(self, v): self.v = v\n"
-        "def f(n, *a, **k):\n  return [n, {'a': a, 'k': k}, Box(n)]\n"
-        "def g(xs): xs.append(len(xs)); yield from xs\n"
-        "for i in range(9): f(i, 'x' * i, k=2.5); list(g([i]))\n"
-        "try: f()\nexcept TypeError: pass\nprint(f(1)[0])\n"
-    )
-    command = [sys.executable, "-m", "whence", "record", "-o", str(path), "-c", source]
-    subprocess.run(command, check=True, capture_output=True)
-    return path, lambda file: _read_calls(open_trace(file))
+    record(path)
+    return Sample(path, lambda file: _read_calls(open_trace(file)), forged_trace)
+
+
+def tail_sample(folder: Path) -> Sample:
+    """What a killed program leaves beside its trace, which is whole."""
+    from whence.langs.python.trace.trace_reader import open_trace
+
+    trace = folder / "run.whence"
+    record(trace, f"{PROGRAM}\nimport os; os.kill(os.getpid(), 9)")
+    path = folder / "run.whence.tail"
+    path.write_bytes(path.read_bytes().rstrip(b"\0") + b"\0")  # the rest is room for more
+    return Sample(path, lambda file: _read_calls(open_trace(trace)), forged_tail)
+
+
+def child_sample(folder: Path) -> Sample:
+    """The trace of a forked process, below that of the program, which is whole."""
+    from whence.langs.python.trace.trace_reader import open_trace
+
+    trace = folder / "run.whence"
+    record(trace, f"import os\nif os.fork(): os.wait()\n{PROGRAM}")
+    [path] = (folder / "run.whence.d").glob("*.whence")
+    return Sample(path, lambda file: _read_calls(open_trace(trace)), forged_trace)
+
+
+def command_sample(folder: Path) -> Sample:
+    """A trace, given to the commands that a user would try on it."""
+    from whence.cli.main import main as whence
+
+    path, answers = folder / "run.whence", folder / "answers.txt"
+    record(path)
+    answers.write_text("no\nyes\nno\nno\nyes\ndon't know\nno\nno\n")
+    test, report = folder / "test_it.py", folder / "report.html"
+    debug = ["debug", "--no-session", "--answers", str(answers)]
+    commands = [
+        ["show", str(path)],
+        ["show", "--call", "2", str(path)],
+        ["convert", str(path), "-o", str(folder / "tree.jsonl")],
+        [*debug, "--regression-test", str(test), str(path)],
+        [*debug, "--format", "html", "-o", str(report), str(path)],
+        [*debug, "--format", "json", str(path)],
+        ["why", str(path), "1", "result"],
+    ]
+
+    def read(file: Path) -> None:
+        command = random.Random(file.read_bytes()).choice(commands)
+        output, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            code = whence(command)
+        assert code in (0, 1, 2), errors.getvalue()
+
+    return Sample(path, read, forged_trace)
 
 
 def journal_sample(folder: Path) -> Sample:
@@ -241,7 +390,7 @@ def journal_sample(folder: Path) -> Sample:
             with contextlib.suppress(OSError):  # an entry says what was raised
                 _interposition.play(kind, ())
 
-    return path, read
+    return Sample(path, read)
 
 
 SAMPLES: dict[str, Callable[[Path], Sample]] = {
@@ -251,6 +400,9 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "index": index_sample,
     "art": art_sample,
     "trace": trace_sample,
+    "tail": tail_sample,
+    "child": child_sample,
+    "commands": command_sample,
     "journal": journal_sample,
 }
 
@@ -258,27 +410,31 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
 def main(kind: str, first: int, count: int, folder: Path) -> None:
     from whence.errors import WhenceError
 
-    path, read = SAMPLES[kind](folder)
-    data = path.read_bytes()
+    sample = SAMPLES[kind](folder)
+    path, data = sample.path, sample.path.read_bytes()
     try:
-        read(path)  # imports what it needs
+        sample.read(path)  # imports what it needs
     except WhenceError as problem:
         sys.exit(f"the whole file is refused: {problem}")
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * os.sysconf("SC_PAGE_SIZE") + PER_BYTE * 2 * len(data) + ROOM
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    faulthandler.register(signal.SIGPROF, chain=True)
     seed_file = folder / "seed"
     for seed in range(first, first + count):
         seed_file.write_text(str(seed))
-        path.write_bytes(damaged(data, random.Random(seed)) if kind != "index" else data)
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        damage = sample.forged if seed % 2 else damaged
+        path.write_bytes(damage(data, random.Random(seed)))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        faulthandler.dump_traceback_later(SECONDS * 10, exit=True)
         try:
-            read(path)
+            sample.read(path)
         except WhenceError as problem:
             assert str(problem), "it is refused without a word"
             assert "takes more memory" not in str(problem), problem
         finally:
             faulthandler.cancel_dump_traceback_later()
+            signal.setitimer(signal.ITIMER_PROF, 0)
     print(f"{count} read")
 
 

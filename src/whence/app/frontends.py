@@ -17,6 +17,7 @@ from whence.ports import Frontend, Opened
 from whence.redex_trail.art_file import read_art
 from whence.redex_trail.art_provenance import ArtProvenance
 from whence.redex_trail.art_tree import execution_tree
+from whence.regular_files import open_regular_file
 from whence.report.source import Sources
 from whence.tree.file_provenance import FileProvenance
 from whence.tree.tree_file import open_tree, origins_of
@@ -63,7 +64,7 @@ FRONTENDS: tuple[Frontend, ...] = (PythonFrontend(), ArtFrontend(), TreeFileFron
 def open_any(path: Path) -> Opened:
     """Open a recording, a tree file or an Augmented Redex Trail."""
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             start = file.read(_START)
     except OSError as problem:
         raise WhenceError(f"{path}: cannot be read ({problem.strerror})") from problem

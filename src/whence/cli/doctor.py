@@ -11,11 +11,27 @@ from collections.abc import Iterator
 
 import whence
 from whence.errors import WhenceError
-from whence.langs.python.record.backend_choice import NATIVE, Candidate, candidates
+from whence.langs.python.record.backend_choice import (
+    NATIVE,
+    NOT_BUILT,
+    Candidate,
+    candidates,
+    extension_obstacle,
+)
 from whence.langs.python.record.journal.journal_choice import obstacle as no_journal
 from whence.langs.python.replay.checkpoint_pool import obstacle as no_checkpoints
 from whence.tree import tree_index
 
+_PYTHON = "whence.langs.python"
+EXTENSIONS = {
+    f"{_PYTHON}.record._recorder": "programs are recorded in Python, ten times slower",
+    f"{_PYTHON}.record._identity": "there are no journals and no frozen calls",
+    f"{_PYTHON}.record._confinement": "the kernel does not confine re-runs",
+    f"{_PYTHON}.record.journal._interposition": "there are no journals and no checkpoints",
+    f"{_PYTHON}.trace._scan": "recordings are opened slowly",
+    f"{_PYTHON}.provenance._tagging": "marks are followed slowly",
+}
+"""The parts in C, and what is so without each. They are optional when whence is installed."""
 _OPTIONAL = {
     "numpy": "whence cannot open trees without it",
     "rich": "the terminal is plain without it",
@@ -63,6 +79,9 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
     yield "Running again"
     yield from _running_again(bool(usable))
     yield ""
+    yield "Parts in C"
+    yield from (f"  {line}" for line in _extensions())
+    yield ""
     yield "Packages"
     for name, without in _OPTIONAL.items():
         yield f"  {name:<15} {_found(name) or f'no: {without}'}"
@@ -73,6 +92,18 @@ def _lines(every: tuple[Candidate, ...]) -> Iterator[str]:
         yield f"Indexes of large trees are not kept: {problem}"
     else:
         yield f"Indexes of large trees are kept in {folder}{_trouble(folder)}"
+
+
+def _extensions() -> Iterator[str]:
+    obstacles = {name: extension_obstacle(name) for name in EXTENSIONS}
+    built = [name.rpartition(".")[2] for name, obstacle in obstacles.items() if obstacle is None]
+    if built:
+        yield f"yes: {', '.join(built)}"
+    for name, obstacle in obstacles.items():
+        if obstacle is not None:
+            yield f"no: {name.rpartition('.')[2]}, so {EXTENSIONS[name]}; {obstacle[0]}"
+    if any(obstacle and obstacle[1] for obstacle in obstacles.values()):
+        yield f"cure: {NOT_BUILT[1]}"
 
 
 def _running_again(can_record: bool) -> Iterator[str]:

@@ -96,8 +96,6 @@ def _run(words: list[str], is_guest: bool, is_process: bool) -> int:
         _complain(str(problem))
         return 2
     except KeyboardInterrupt:
-        if is_guest:  # it is the program's own, and the interpreter ends as it does without us
-            raise
         _complain("stopped")
         return 130
     except BrokenPipeError:

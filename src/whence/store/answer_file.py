@@ -13,6 +13,7 @@ reported and skipped. Persons who disagree about a call are a conflict, which is
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -129,7 +130,8 @@ class AnswerFile:
         if not text:
             return
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            # A link in a cloned repository may lead to any file of the user.
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
             descriptor = open_private_file(self.path, flags)
             with os.fdopen(descriptor, "a+b", buffering=0) as file:
                 if fcntl is not None:
@@ -138,8 +140,10 @@ class AnswerFile:
                     text = "\n" + text
                 _write_all(file, text.encode("utf-8", "surrogatepass"))
         except OSError as problem:
+            is_link = problem.errno == errno.ELOOP
+            reason = "it is a symbolic link" if is_link else problem.strerror
             raise WhenceError(
-                f"{self.path}: answers cannot be remembered there ({problem.strerror}); "
+                f"{self.path}: answers cannot be remembered there ({reason}); "
                 "the session goes on, and that is tried again after the next answer"
             ) from problem
 

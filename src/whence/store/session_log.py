@@ -17,11 +17,13 @@ This module has the file, its header and its lock. What the entries are is given
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import itertools
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -33,6 +35,7 @@ except ImportError:  # not on Windows
 
 from whence.errors import WhenceError
 from whence.ports import Tree
+from whence.regular_files import open_regular_file
 from whence.store.checked_lines import checked_line, intact_parts, is_checked
 from whence.tree.fingerprint import fingerprint
 from whence.user_folders import make_private_folder, open_private_file, state_folder
@@ -68,7 +71,7 @@ class SessionHeld(WhenceError):
 
 def is_session(path: Path) -> bool:
     """Whether a file is a session, or the beginning of one."""
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         return _FIRST_BYTES.startswith(file.read(len(_FIRST_BYTES)))
 
 
@@ -314,6 +317,9 @@ def _open_locked(path: Path, flags: int = 0) -> io.FileIO:
 
     while True:
         file = io.FileIO(str(path), "a+", opener=opener)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 import sysconfig
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,3 +124,30 @@ def test_another_interpreter_is_refused_with_a_reason(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "implementation", Other)
     for candidate in backend_choice.candidates():
         assert candidate.why_not() == "this is pypy; whence records CPython only"
+
+
+def test_a_part_in_c_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    scanner = "whence.langs.python.trace._scan"
+    missing = {scanner: backend_choice.NOT_BUILT}
+    monkeypatch.setattr(doctor, "extension_obstacle", missing.get)
+    _, text = said(capsys)
+    assert "yes: _recorder, _identity, _confinement, _interposition, _tagging\n" in text
+    assert "no: _scan, so recordings are opened slowly; the C extension was not built" in text
+    assert "cure: install a C compiler" in text
+
+
+def test_every_part_in_c_is_known() -> None:
+    assert set(doctor.EXTENSIONS) == set(built_by_setup())
+
+
+def test_every_part_in_c_was_built() -> None:
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("they are not built for a free-threaded Python")
+    assert {name: backend_choice.extension_obstacle(name) for name in built_by_setup()} == (
+        dict.fromkeys(built_by_setup())
+    )
+
+
+def built_by_setup() -> list[str]:
+    setup = Path(__file__).parents[3] / "setup.py"
+    return list(runpy.run_path(str(setup))["EXTENSIONS"])

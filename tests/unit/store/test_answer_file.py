@@ -185,3 +185,13 @@ def test_an_answer_with_a_date_in_the_future_can_be_forgotten(tmp_path: Path) ->
     file.append([StoredAnswer(equation, Verdict.WRONG, "Ada", "2999-01-01T00:00:00Z")])
     file.withdraw(file.all(), "2026-01-01T00:00:00Z")
     assert file.all() == []
+
+
+def test_answers_are_not_added_to_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
+    profile = tmp_path / ".profile"
+    profile.write_text("umask 077\n")
+    link = tmp_path / "answers.jsonl"
+    link.symlink_to(profile)
+    with pytest.raises(WhenceError, match="it is a symbolic link"):
+        AnswerFile(link).append([SAID])
+    assert profile.read_text() == "umask 077\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 from collections.abc import Iterator
@@ -297,3 +298,10 @@ def test_a_session_is_kept_apart_for_each_tree(tmp_path: Path, monkeypatch: Any)
     first, second = default_path(Path("a/tree.jsonl")), default_path(Path("b/tree.jsonl"))
     assert first != second
     assert first.is_relative_to(tmp_path)
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", Path("/dev/zero")):
+        with pytest.raises(WhenceError, match="cannot be kept there"):
+            SessionLog(path, a_tree(), "tree", log_entries)

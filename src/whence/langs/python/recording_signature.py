@@ -60,10 +60,11 @@ def sign(recording: AnyPath, folder: str) -> None:
         return
     with contextlib.suppress(OSError, WhenceError):
         key = user_key(folder, _KEY_FILE, create=True)
-        lines = [
-            json.dumps({"part": part, "mac": _mac(path, part, key)}) + "\n"
-            for part, path in _files(recording)
-        ]
+        lines, trace = [], ""
+        for part, path in _files(recording):
+            mac = _mac(path, part, key, trace)
+            trace = trace or mac
+            lines.append(json.dumps({"part": part, "mac": mac}) + "\n")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         descriptor = open_private_file(_beside(recording, SIGNATURE), flags)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -104,9 +105,12 @@ def _check(recording: AnyPath) -> str:
         return "it was not recorded by you on this machine"
     except (OSError, ValueError, WhenceError) as problem:
         return f"whether you recorded it cannot be checked ({problem})"
+    trace = ""
     for part, path in _files(recording):
         try:
-            is_own = _same(signed.get(part, ""), _mac(path, part, key))
+            mac = _mac(path, part, key, trace)
+            trace = trace or mac
+            is_own = _same(signed.get(part, ""), mac)
         except OSError as problem:
             return f"{os.path.basename(path)} cannot be read ({problem.strerror})"
         if not is_own:
@@ -135,9 +139,14 @@ def _beside(recording: AnyPath, part: str) -> str:
     return f"{os.fspath(recording)}.{part}" if part else os.fspath(recording)
 
 
-def _mac(path: str, part: str, key: bytes) -> str:
-    """The keyed digest of a regular file and of its part in the recording."""
-    digest = blake2b(part.encode() + b"\0", key=key, digest_size=32, person=_PERSON)
+def _mac(path: str, part: str, key: bytes, trace: str) -> str:
+    """The keyed digest of a regular file and of its part in the recording.
+
+    `trace` is that of the trace itself, empty for the trace: a part of another recording does not
+    fit, even if it is signed.
+    """
+    start = f"{part}\0{trace}\0".encode()
+    digest = blake2b(start, key=key, digest_size=32, person=_PERSON)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -151,8 +160,10 @@ def _mac(path: str, part: str, key: bytes) -> str:
 
 def _signed_parts(recording: AnyPath) -> dict[str, str]:
     """The signature of each part, as the file beside the recording has it."""
-    with open(_beside(recording, SIGNATURE), "rb") as file:
-        entries = [json.loads(line) for line in file.read(_MOST_SIGNED).splitlines()]
+    from whence.regular_files import read_regular_file  # as in `_same`
+
+    data = read_regular_file(_beside(recording, SIGNATURE), _MOST_SIGNED)
+    entries = [json.loads(line) for line in data.splitlines()]
     if not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the signature is damaged")
     return {str(entry.get("part")): str(entry.get("mac")) for entry in entries}

@@ -26,7 +26,7 @@ from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.recording_signature import PARTS, SIGNATURE
 from whence.model.symptom import Symptom
 from whence.regular_files import read_regular_file
-from whence.user_folders import make_private_folder, open_private_file, write_private_file
+from whence.user_folders import make_private_folder, open_private_file, replace_private_file
 
 FOLDER = ".whence"
 _RUNS = "runs"
@@ -46,8 +46,8 @@ def folder(start: Path | None = None) -> Path:
     try:
         make_private_folder(path / _RUNS)
         ignore = path / ".gitignore"
-        if not ignore.exists():
-            write_private_file(ignore, _IGNORED)
+        if not os.path.lexists(ignore):
+            replace_private_file(ignore, _IGNORED)
     except OSError as problem:
         reason = f"recordings cannot be kept there ({problem.strerror})"
         raise WhenceError(f"{path}: {reason}") from problem
@@ -128,7 +128,8 @@ def remove_companions(recording: Path) -> None:
     What a new recording does not write itself must not count as its own.
     """
     for part in (*PARTS, SIGNATURE):
-        if part:
+        # In a folder that is read-only, removing a file that is not there is an error as well.
+        if part and os.path.lexists(beside(recording, part)):
             try:
                 beside(recording, part).unlink(missing_ok=True)
             except OSError as problem:
@@ -147,7 +148,7 @@ def write_symptom(recording: Path, symptom: Symptom) -> None:
     """Keep what is wrong about a recorded run beside it."""
     path = beside(recording, "symptom.json")
     try:
-        write_private_file(path, json.dumps(_without_empty(to_data(symptom)), indent=1) + "\n")
+        replace_private_file(path, json.dumps(_without_empty(to_data(symptom)), indent=1) + "\n")
     except OSError as problem:
         raise WhenceError(f"{path}: cannot be written ({problem.strerror})") from problem
 

@@ -150,3 +150,27 @@ def test_a_signature_is_never_written_through_a_link(recording, tmp_path):
 
 def _no_home():
     raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize("part", PARTS[1:])
+def test_a_signed_part_of_another_recording_does_not_fit(recording, tmp_path, part):
+    other = tmp_path / "other.whence"
+    other.write_bytes(b"another trace")
+    Path(f"{other}.{part}").write_bytes(b"another part")
+    for path in (recording, other):
+        sign(path, key_folder())
+    Path(f"{recording}.{part}").write_bytes(b"another part")
+    lines = Path(f"{recording}.signature").read_text().splitlines()
+    theirs = Path(f"{other}.signature").read_text().splitlines()
+    mixed = [line for line in lines if json.loads(line)["part"] != part] + theirs[1:]
+    Path(f"{recording}.signature").write_text("\n".join(mixed))
+    assert why_foreign(recording) == f"{recording.name}.{part} has changed since it was recorded"
+
+
+@pytest.mark.parametrize("part", [*PARTS[1:], "signature"])
+def test_a_fifo_in_place_of_a_file_is_not_waited_for(recording, part):
+    sign(recording, key_folder())
+    place = Path(f"{recording}.{part}")
+    place.unlink()
+    os.mkfifo(place)
+    assert "it is no regular file" in why_foreign(recording)

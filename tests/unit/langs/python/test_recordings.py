@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from whence.errors import WhenceError
@@ -10,6 +12,7 @@ from whence.langs.python.recordings import (
     read_symptom,
     recordings,
     remove,
+    remove_companions,
     write_symptom,
 )
 from whence.model.symptom import Symptom, SymptomKind
@@ -105,3 +108,40 @@ def test_a_place_that_cannot_be_written_is_named(project):
     (project / ".whence").write_text("a file")
     with pytest.raises(WhenceError, match="recordings cannot be kept there"):
         new_recording("run")
+
+
+def test_a_link_from_a_cloned_repository_is_replaced_and_not_followed(project):
+    mine = project / "mine"
+    mine.write_text("mine\n")
+    (project / ".whence").mkdir()
+    (project / ".whence" / ".gitignore").symlink_to(project / "new")
+    recording = written("run")
+    beside(recording, "symptom.json").symlink_to(mine)
+    write_symptom(recording, Symptom(SymptomKind.RESULT))
+    assert mine.read_text() == "mine\n"
+    assert not (project / "new").exists()
+    assert read_symptom(recording) == Symptom(SymptomKind.RESULT)
+
+
+def test_a_full_disk_leaves_no_empty_ignore_file(project, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(WhenceError, match="No space left"):
+            new_recording("run")
+    assert [path.name for path in (project / ".whence").iterdir()] == ["runs"]
+    new_recording("run")
+    assert (project / ".whence" / ".gitignore").read_text()
+
+
+def test_in_a_read_only_folder_nothing_is_removed_that_is_not_there(project, monkeypatch):
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("pathlib.Path.unlink", read_only)
+    remove_companions(project / "run.whence")
+    (project / "run.whence.journal").touch()
+    with pytest.raises(WhenceError, match="belongs to an earlier recording"):
+        remove_companions(project / "run.whence")

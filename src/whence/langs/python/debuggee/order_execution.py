@@ -102,6 +102,7 @@ class Debuggee:
             aside(_start_freezing)(self._task.freezing, order.settings.rules)
         if journal is not None:
             journal.start()
+            self._recording.before_hard_exit = journal.finish
             # Before the recording ends: the journal must not note what that takes.
             self._on_stop.insert(0, lambda _: journal.finish())
         if order.call_limit is not None or order.depth_limit is not None:

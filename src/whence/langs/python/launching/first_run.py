@@ -30,7 +30,7 @@ from whence.langs.python.record.repeatable import pin_hash_seed
 from whence.langs.python.recordings import beside
 from whence.regular_files import read_regular_file
 from whence.secret_values import secrets_for
-from whence.user_folders import open_private_file, write_private_file
+from whence.user_folders import open_private_file, replace_private_file
 
 STOP = getattr(signal, "SIGRTMAX", signal.SIGXCPU)
 """Ends the debuggee, which keeps what it recorded. Hardly any program uses this signal."""
@@ -108,7 +108,7 @@ def keep_environment(recording: Path, options: RecordOptions) -> None:
     """Store the environment of this process beside a recording, of secrets only digests."""
     secrets = secrets_for(options.keep_secrets, options.secret_names)
     text = json.dumps(secrets.environment(os.environ), indent=1, sort_keys=True)
-    write_private_file(beside(recording, "environment.json"), text)
+    replace_private_file(beside(recording, "environment.json"), text)
 
 
 def kept_environment(recording: Path) -> dict[str, str] | None:

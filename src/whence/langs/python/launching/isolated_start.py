@@ -16,21 +16,26 @@ if not sys.flags.safe_path:
 # The interpreter asked its path hooks whether this file is an archive.
 sys.path_importer_cache.pop(__file__, None)
 
-sys.path = [os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))]
-import whence  # noqa: E402, F401 (its parts are found from here on, wherever it is)
+try:
+    sys.path = [os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))]
+    import whence  # noqa: F401 (its parts are found from here on, wherever it is)
 
-sys.path_importer_cache.pop(sys.path[0], None)
-sys.path = _path
+    sys.path_importer_cache.pop(sys.path[0], None)
+    sys.path = _path
 
-from whence.import_path import whence_path  # noqa: E402
+    from whence.import_path import whence_path
 
-sys.path = whence_path(_path)
+    sys.path = whence_path(_path)
 
-from whence.langs.python.debuggee import lazy_imports  # noqa: E402
+    from whence.langs.python.debuggee import lazy_imports
 
-lazy_imports.import_at_once()
+    lazy_imports.import_at_once()
 
-from whence.langs.python.debuggee.interpreter_start import InterpreterStart  # noqa: E402
+    from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 
-_start = InterpreterStart(tuple(_options), _path, _modules)
-__import__(sys.argv[1], fromlist=["main"]).main(_start, *sys.argv[2:])
+    _start = InterpreterStart(tuple(_options), _path, _modules)
+    _main = __import__(sys.argv[1], fromlist=["main"]).main
+except KeyboardInterrupt:  # nothing of the program has run yet
+    os.write(2, b"whence: stopped\n")
+    os._exit(130)
+_main(_start, *sys.argv[2:])

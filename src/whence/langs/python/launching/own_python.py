@@ -16,6 +16,7 @@ START = str(Path(__file__).absolute().with_name("isolated_start.py"))
 DEBUGGEE = "whence.langs.python.debuggee.start"
 WORKER = "whence.langs.python.oracles.worker.request_loop"
 WHOLE_RUN = "whence.langs.python.oracles.worker.whole_run"
+MATCH_SOURCE = "whence.langs.python.rebuilding.match_source"
 
 
 _BY_ENVIRONMENT = {

@@ -71,7 +71,10 @@ class LearnedStore:
         self._steps = 0
         with self._explaining_errors():
             if not read_only:
-                os.close(open_private_file(path, os.O_RDWR | os.O_CREAT))
+                flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+                os.close(open_private_file(path, flags))
+            if not path.is_file():  # SQLite would wait for a FIFO
+                raise WhenceError(f"{path}: is no regular file; remove it and learn again")
             mode = "ro" if read_only else "rwc"
             address = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
             self._database = sqlite3.connect(address, timeout=30, uri=True)
@@ -243,7 +246,7 @@ class LearnedStore:
     def _explaining_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, OSError) as problem:
             raise WhenceError(
                 f"{self.path}: what was learned from tests cannot be read or written ({problem}); "
                 "if it is damaged, remove it and learn again"

@@ -15,7 +15,7 @@ from whence.langs.python.rebuilding.checked_source import (
     literal_source,
 )
 from whence.langs.python.rebuilding.import_names import ImportNames
-from whence.langs.python.record import matches
+from whence.langs.python.rebuilding.match_source import match_source
 from whence.langs.python.trace.value_recipes import (
     QualifiedName,
     SummaryRecipe,
@@ -73,11 +73,10 @@ def summary_source(imports: ImportNames, recipe: SummaryRecipe) -> str:
 
 
 def _match(recipe: SummaryRecipe) -> str:
-    match = matches.read(recipe.text)
-    source = None if match is None else matches.rebuild(match)
+    source = match_source(recipe.text)
     if source is None:
-        raise CannotRebuild("a match that no function of re gives")
-    return source[1]
+        raise CannotRebuild("a match that no function of re gives, or not soon")
+    return source
 
 
 def _numpy(imports: ImportNames, recipe: SummaryRecipe) -> str:

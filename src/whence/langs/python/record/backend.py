@@ -7,6 +7,7 @@ is user code, and how it is described, is decided outside of the backends: they 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Protocol
@@ -76,6 +77,12 @@ class Backend(Protocol):
 
     def start(self) -> None:
         """Record from here on, in all threads."""
+
+    def on_hard_exit(self, function: Callable[[], object]) -> None:
+        """After `start`: call this before the program ends by `os._exit`, if it has one thread.
+
+        With several, others would continue meanwhile.
+        """
 
     def stop(self) -> None:
         """Record no further, and write what is left in memory. Calls that are open stay open."""

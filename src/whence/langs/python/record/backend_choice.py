@@ -26,6 +26,10 @@ VARIABLE = "WHENCE_BACKEND"
 # The documentation of sys.monitoring reserves the other ids for certain kinds of tools.
 TOOL_IDS = (3, 4)
 _PACKAGE = "whence.langs.python.record"
+NOT_BUILT = (
+    "the C extension was not built when whence was installed",
+    "install a C compiler and the headers of Python, then install whence again",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def make(
 
 def _native() -> Candidate:
     what = "in C, on sys.monitoring" if sys.version_info >= (3, 12) else "in C, evaluating frames"
-    obstacle, cure = _common_obstacle() or _load(f"{_PACKAGE}._recorder") or (None, "")
+    obstacle, cure = _common_obstacle() or extension_obstacle(f"{_PACKAGE}._recorder") or (None, "")
     return Candidate(NATIVE, what, obstacle, cure)
 
 
@@ -131,16 +135,13 @@ def free_tool_id() -> int | None:
     return None
 
 
-def _load(name: str) -> tuple[str, str] | None:
-    """Why an extension cannot be loaded; None if it can."""
+def extension_obstacle(name: str) -> tuple[str, str] | None:
+    """Why an extension cannot be loaded, and the cure; None if it can."""
     loaded = load_extension(name)
     if isinstance(loaded, ModuleType):
         return None
     if isinstance(loaded, ModuleNotFoundError):
-        return (
-            "the C extension was not built when whence was installed",
-            "install a C compiler and the headers of Python, then install whence again",
-        )
+        return NOT_BUILT
     return str(loaded), ""
 
 

@@ -102,6 +102,10 @@ class NativeBackend:
             raise WhenceError(f"the C recorder cannot record here: {problem}") from None
         self._started = True
 
+    def on_hard_exit(self, function: Callable[[], object]) -> None:
+        """Call this before the program ends by `os._exit`, if it has one thread."""
+        _recorder.on_hard_exit(function)
+
     def go_on(self, window: tuple[int, int], whole_calls: tuple[int, int] | None) -> None:
         """In a fork with a file of its own: record only this window."""
         try:

@@ -40,7 +40,7 @@ _SIGNALS = tuple(
 )
 _BLOCK, _SET = int(signal.SIG_BLOCK), int(signal.SIG_SETMASK)
 # Bound here: the program may replace them.
-_getframe, _ident = sys._getframe, threading.get_ident
+_getframe, _ident, _current_frames = sys._getframe, threading.get_ident, sys._current_frames
 _mask_signals = sys.modules["_signal"].pthread_sigmask  # without the enum of `signal`
 _get_limit, _set_limit = sys.getrecursionlimit, sys.setrecursionlimit
 # Unlike `sys.setrecursionlimit`, this one accepts a limit that is exceeded already.
@@ -68,6 +68,7 @@ class PythonBackend:
         self._active = False
         self._main_thread = threading.main_thread().ident
         self._limit: int | None = None
+        self._on_hard_exit: Callable[[], object] | None = None
         """The program's recursion limit, while a higher one is in force."""
         self._raised_limit = 0
         self._holder = 0
@@ -161,15 +162,24 @@ class PythonBackend:
             if depth >= self._limit:
                 raise RecursionError("maximum recursion depth exceeded")
 
+    def on_hard_exit(self, function: Callable[[], object]) -> None:
+        """Call this before the program ends by `os._exit`, if it has one thread."""
+        self._on_hard_exit = function
+
     def exits(self, status: object) -> None:
         """The program is about to call `os._exit`, which runs nothing at the end.
 
         With a status that is known, the recording ends here.
         """
         if type(status) is int and -(2**31) <= status < 2**31:
-            self.guarded(self._stream.exit, status)
+            self.guarded(self._exit, status)
         else:
             self.guarded(self._stream.flush)
+
+    def _exit(self, status: int) -> None:
+        self._stream.exit(status)
+        if self._on_hard_exit is not None and len(_current_frames()) == 1:
+            self._on_hard_exit()
 
     def guarded(self, handle: Callable[..., object], *arguments: Any) -> None:
         """Handle an event. An exception of whence never reaches the program.

@@ -15,7 +15,7 @@ import resource
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
@@ -316,6 +316,8 @@ class Recording:
             self._backend.family(family.starts, family.name or MAIN, family.is_child, announcement)
         self._keep_tail()
         self._backend.start()
+        if self._settings.key_folder and not self.is_of_child:
+            self._backend.on_hard_exit(self._sign_at_hard_exit)
 
     def _forked(self) -> None:
         """In a forked child: go on in a file of its own, or without recording if that fails."""
@@ -370,6 +372,12 @@ class Recording:
             sign(self._output, self._settings.key_folder)
         return WrittenRecording(self._shown, self._backend.calls, size, self._backend.problem)
 
+    def _sign_at_hard_exit(self) -> None:
+        """The program is about to call `os._exit`, and the recording is complete."""
+        if self.is_here and not self.is_of_child:
+            self.before_hard_exit()
+            sign(self._output, self._settings.key_folder)
+
     def cut_off(self, reason: str) -> int:
         """End it as the recording of a run that did not end; returns its number of calls."""
         return self.finish(STOPPED, reason).calls
@@ -380,6 +388,8 @@ class Recording:
         with contextlib.suppress(OSError):
             _unlink(self._output)
 
+    before_hard_exit: Callable[[], object] = staticmethod(lambda: None)
+    """What has to end before a recording is signed that ends by `os._exit`."""
     _ended = False
     _test: OneTest | None = None
     _processes: tuple[object, bool] = (None, False)

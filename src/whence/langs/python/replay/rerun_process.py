@@ -40,6 +40,7 @@ from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_pages import TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import OutcomeKind
+from whence.regular_files import open_regular_file
 from whence.tree.column_tree import ColumnTree
 
 TIME_LIMIT = 600.0
@@ -148,7 +149,7 @@ def journal_beside(recording: Path, header: TraceHeader) -> Path | None:
     """The journal of this very recording, if one was kept."""
     journal = beside(recording, JOURNAL)
     try:
-        with journal.open("rb") as file:
+        with open_regular_file(journal) as file:
             heading = json.loads(file.readline(_LONGEST_HEADING))
     except (OSError, ValueError):
         return None

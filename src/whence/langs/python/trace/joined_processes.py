@@ -29,6 +29,7 @@ from whence.langs.python.trace.trace_pages import TraceFile, TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
+from whence.regular_files import read_regular_file
 from whence.tree.build import Rows, as_array, link
 from whence.tree.column_tree import ColumnTree, assemble_tree
 
@@ -36,6 +37,8 @@ _SPAN = 2**42
 _HALF = 2**41
 """A detail of the joined tree is the member's number × `_SPAN` + `_HALF` + its own detail there."""
 _MOST_CHILDREN = 10_000
+_MOST_STARTS = 64 * 2**20
+"""The most bytes of the list of starts."""
 NOT_RECORDED = "<not recorded>"
 
 
@@ -176,7 +179,7 @@ class _Parent:
 
 def _starts(folder: Path) -> list[_Start]:
     try:
-        text = (folder / f.STARTED).read_text(errors="replace")
+        text = read_regular_file(folder / f.STARTED, _MOST_STARTS).decode(errors="replace")
     except OSError:
         return []
     starts = []

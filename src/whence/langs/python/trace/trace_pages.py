@@ -9,6 +9,7 @@ Invariant: whatever is wrong with a file is a `TraceError`, or ends the file bef
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -307,7 +308,11 @@ class TraceFile:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", path)
+    return descriptor
 
 
 def _opened(path: Path) -> int:

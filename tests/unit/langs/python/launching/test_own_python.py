@@ -138,3 +138,25 @@ def test_a_tool_is_the_installed_one(folder: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.startswith("pip "), done.stderr
+
+
+INTERRUPT = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "MODULE":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize("module", ["run_as_python", "start"])  # in the first process, in the next
+def test_an_interrupt_before_the_program_starts_is_a_sentence(tmp_path: Path, module: str) -> None:
+    source = INTERRUPT.replace("MODULE", f"whence.langs.python.debuggee.{module}")
+    (tmp_path / "sitecustomize.py").write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "record", "-o", "t.whence", "-c", "print('ran')"],
+        cwd=tmp_path, env={**environment(), "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "whence: stopped\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,3 +231,19 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         store.learn("t", True, {}, [])
     store.close()
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, read_only: bool) -> None:
+    os.mkfifo(tmp_path / FILE)
+    with pytest.raises(WhenceError, match="is no regular file"):
+        LearnedStore(tmp_path / FILE, read_only=read_only)
+
+
+def test_nothing_is_written_to_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
+    other = tmp_path / "other.sqlite"
+    other.touch()
+    (tmp_path / FILE).symlink_to(other)
+    with pytest.raises(WhenceError, match="cannot be read or written"):
+        LearnedStore(tmp_path / FILE)
+    assert other.stat().st_size == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from whence.langs.python.recording_signature import why_foreign
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import OutcomeKind
 from whence.model.value import show
@@ -53,6 +54,36 @@ def test_a_status_of_os_exit_is_recorded(backend: str, tmp_path: Path, status: s
     outcome = tree.call(0).outcome
     assert (outcome.kind, outcome.value and show(outcome.value)) == (OutcomeKind.RETURNED, "4")
     assert tree.call(2).outcome.kind is OutcomeKind.NOT_TERMINATED
+
+
+@pytest.mark.parametrize("options", [[], ["--journal"]], ids=["plain", "journal"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_recording_that_ends_by_os_exit_is_signed_if_no_thread_continues(
+    backend: str, tmp_path: Path, options: list[str], threads: int
+) -> None:
+    if options and backend == "pure":
+        pytest.skip("a journal needs the recorder in C")
+    source = (
+        "import os, threading, time\ndef other():\n    time.sleep(60)\n"
+        f"for _ in range({threads - 1}): threading.Thread(target=other, daemon=True).start()\n"
+        "def leave(): os._exit(4)\nleave()\n"
+    )
+    done, tree = recorded(tmp_path, source, backend, *options)
+    assert done.returncode == 4, done.stderr
+    assert tree.call(0).outcome.kind is OutcomeKind.RETURNED
+    why = why_foreign(tmp_path / "t.whence")
+    assert why == ("" if threads == 1 else "it was not recorded by you on this machine")
+
+
+def test_a_forked_process_that_ends_by_os_exit_signs_nothing(backend: str, tmp_path: Path) -> None:
+    source = (
+        "import os, sys\ndef f(): return 1\nf()\nchild = os.fork()\n"
+        "if child == 0: os._exit(0)\nos.waitpid(child, 0)\n"
+        "print(os.path.exists('t.whence.signature'))\n"
+    )
+    done, _ = recorded(tmp_path, source, backend)
+    assert done.stdout == "False\n"
+    assert why_foreign(tmp_path / "t.whence") == ""
 
 
 def test_os_exit_with_wrong_arguments_does_not_end_the_recording(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -209,3 +210,24 @@ def test_a_session_finds_what_raised_in_a_child(tmp_path: Path, method: str) -> 
     assert done.returncode == 0, done.stderr
     assert "The fault is in work" in done.stdout
     assert "Raised by      10 // x" in done.stdout
+
+
+@pytest.mark.parametrize("place", ["t.whence.tail", "t.whence.journal", "t.whence.d/started"])
+@pytest.mark.parametrize("what", ["fifo", "endless"])
+def test_what_is_no_file_beside_a_trace_is_not_waited_for(
+    tmp_path: Path, place: str, what: str
+) -> None:
+    path = record(tmp_path, "def f(): return 1\nf()\n")
+    file = tmp_path / place
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    if what == "fifo":
+        os.mkfifo(file)
+        writer = os.open(file, os.O_RDWR)  # otherwise its end is read at once
+    else:
+        file.symlink_to("/dev/zero")
+        writer = os.open(os.devnull, os.O_RDWR)
+    try:
+        assert len(PythonFrontend().open(path).tree.columns) == 3
+    finally:
+        os.close(writer)

@@ -14,7 +14,7 @@ from whence.errors import WhenceError
 from whence.langs.python.record.backend_choice import NATIVE, choose_backend
 from whence.langs.python.record.recording import Recording
 from whence.secret_values import Secrets
-from whence.user_folders import write_private_file
+from whence.user_folders import replace_private_file
 
 JOURNAL, FILES, ENVIRONMENT = "journal", "files", "environment.json"
 """The suffixes of files beside a recording: the journal, the content of files that were read, and
@@ -76,7 +76,7 @@ def _keep_environment(path: str, secrets: Secrets) -> None:
     """Write the environment to a file, of secrets only digests."""
     text = json.dumps(secrets.environment(os.environ), indent=1, sort_keys=True)
     try:
-        write_private_file(path, text)
+        replace_private_file(path, text)
     except OSError as problem:
         raise WhenceError(
             f"{path}: the environment cannot be written there ({problem.strerror})"

@@ -330,6 +330,12 @@ static PyObject *limits(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *on_hard_exit(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    call_on_hard_exit(function);
+    Py_RETURN_NONE;
+}
+
 static PyObject *processes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     const char *path, *name, *announcement, *folder;
@@ -439,6 +445,8 @@ static PyMethodDef methods[] = {
      "send_descriptor(socket, message, descriptor): whether it was sent."},
     {"limits", limits, METH_VARARGS,
      "limits(calls, depth, function): call it with the name of the limit that is exceeded."},
+    {"on_hard_exit", on_hard_exit, METH_O,
+     "on_hard_exit(function): call it before os._exit, if the program has one thread."},
     {"processes", processes, METH_VARARGS,
      "processes(path, name, child, announcement, folder): from the next start on, list there which "
      "call started which process, and give each Python the announcement and the folder."},

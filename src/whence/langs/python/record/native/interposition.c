@@ -258,6 +258,16 @@ static PyObject *interposed_start_thread(PyObject *module, PyObject *arguments)
 /* ---- processes that end, or tell others something ---- */
 
 static Interposed hard_exit, pipe_write;
+static PyObject *on_hard_exit; /* called before os._exit; NULL: nothing is */
+
+void call_on_hard_exit(PyObject *function) { Py_XSETREF(on_hard_exit, Py_NewRef(function)); }
+
+/* Whether no other thread of the program can continue while ours runs Python code. */
+static bool is_only_thread(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    return first != NULL && PyThreadState_Next(first) == NULL;
+}
 
 /* os._exit runs nothing at the end, so that what is in memory would be lost. */
 static PyObject *interposed_exit(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
@@ -278,6 +288,11 @@ static PyObject *interposed_exit(PyObject *module, PyObject *const *arguments, P
         page_flush();
         if (sound) {
             tail_close();
+        }
+        if (sound && on_hard_exit != NULL && is_only_thread()) {
+            OwnCode own = own_code_begin(this_thread());
+            Py_XDECREF(PyObject_CallNoArgs(on_hard_exit));
+            own_code_end(&own);
         }
     }
     return ((FastKeywords)(void (*)(void))hard_exit.original)(module, arguments, count, names);
@@ -347,6 +362,7 @@ void restore_all(void)
     restore_function(&start_thread);
 #endif
     output_watch(false);
+    Py_CLEAR(on_hard_exit);
 }
 
 bool report_processes_to(const char *path, const char *name, bool child)

@@ -16,6 +16,7 @@ Recorder recorder;
 enum {
     SMALLEST_PAGE = 4096,
     PAGE_HEADER = 20,
+    STOPPED = 3, /* how a run ended, in the record END */
     DEDUP_BITS = 12, /* so that the table of root values fits in the processor's cache */
 };
 
@@ -57,11 +58,13 @@ bool buffer_grow(Buffer *buffer, size_t more)
     return true;
 }
 
-/* Limits a page to what may still be written, so that small values of max_bytes are kept to. */
+/* Limits a page to what may still be written, so that small values of max_bytes are kept to. What is
+ * in a page without a tail is lost with the process, or on a full disk, so such pages are small. */
 static void set_page_limit(void)
 {
     uint64_t left = recorder.max_bytes - Py_MIN(recorder.bytes_written, recorder.max_bytes);
-    recorder.page_limit = left < FULL_PAGE ? (size_t)left : FULL_PAGE;
+    size_t full = tail_holds_page() ? FULL_PAGE : FULL_PAGE_WITHOUT_TAIL;
+    recorder.page_limit = left < full ? (size_t)left : full;
     if (recorder.page_limit < SMALLEST_PAGE) {
         recorder.page_limit = SMALLEST_PAGE;
     }
@@ -102,7 +105,6 @@ bool page_reset(const TailFile *tail)
         memset(numbers, 0, number_capacity * sizeof *numbers);
     }
     last_flush = seconds();
-    set_page_limit();
     struct stat file;
     if (fstat(recorder.descriptor, &file) != 0) {
         return false;
@@ -111,6 +113,7 @@ bool page_reset(const TailFile *tail)
     inode = file.st_ino;
     header_size = (uint64_t)file.st_size;
     tail_open(tail, header_size);
+    set_page_limit();
     if (known == NULL) {
         known = PyMem_RawMalloc(sizeof(DedupEntry) << DEDUP_BITS);
     }
@@ -172,6 +175,41 @@ static bool write_all(const uint8_t *bytes, size_t count)
     return true;
 }
 
+/* Completes the page in `stored`, whose payload is there, with its header; returns its size. */
+static size_t stored_page(uint8_t codec, size_t length, size_t count)
+{
+    uint8_t *header = stored.bytes;
+    memcpy(header, "PAGE", 4);
+    memcpy(header + 4, (uint8_t[4]){codec, 0, 0, 0}, 4);
+    put_fixed(header + 8, length);
+    put_fixed(header + 12, count);
+    put_fixed(header + 16, crc32_of(header + PAGE_HEADER, length));
+    return PAGE_HEADER + length;
+}
+
+/* Writes a page that says why the recording ended, where no tail says it. There may be room for so
+ * few bytes although there was none for a page. */
+static void write_reason(int error)
+{
+    char text[256];
+    int count = snprintf(text, sizeof text, "the recording stopped before the program ended: %s",
+                         strerror(error));
+    if (count < 0 || count >= (int)sizeof text) {
+        return;
+    }
+    stored.length = PAGE_HEADER;
+    put_byte(&stored, R_END);
+    put_byte(&stored, STOPPED);
+    put_byte(&stored, V_STRING);
+    put_number(&stored, (uint64_t)count);
+    put_bytes(&stored, (const uint8_t *)text, (size_t)count);
+    size_t length = stored.length - PAGE_HEADER;
+    stored.length = 0;
+    if (write(recorder.descriptor, stored.bytes, stored_page(0, length, length)) < 0) {
+        /* Then the trace breaks off without a reason. */
+    }
+}
+
 /* Writes the page. Only between records. Keeps errno, which belongs to the program. */
 void page_flush(void)
 {
@@ -195,18 +233,17 @@ void page_flush(void)
         length = count;
         codec = 0;
     }
-    memcpy(stored.bytes, "PAGE", 4);
-    memcpy(stored.bytes + 4, (uint8_t[4]){codec, 0, 0, 0}, 4);
-    put_fixed(stored.bytes + 8, length);
-    put_fixed(stored.bytes + 12, count);
-    put_fixed(stored.bytes + 16, crc32_of(payload, length));
+    size_t size = stored_page(codec, length, count);
     if (is_our_file()) {
-        if (write_all(stored.bytes, PAGE_HEADER + length)) {
-            recorder.bytes_written += PAGE_HEADER + length;
+        if (write_all(stored.bytes, size)) {
+            recorder.bytes_written += size;
             tail_restart(header_size + recorder.bytes_written);
         }
         else if (ftruncate(recorder.descriptor, (off_t)(header_size + recorder.bytes_written))) {
             /* Then a truncated page stays at the end, which readers ignore. */
+        }
+        else if (!tail_holds_page()) {
+            write_reason(recorder.problem);
         }
     }
     set_page_limit();

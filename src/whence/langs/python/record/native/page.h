@@ -160,6 +160,7 @@ bool page_reset(const TailFile *tail);
 bool page_move(const TailFile *tail);
 enum {
     FULL_PAGE = 1 << 20,
+    FULL_PAGE_WITHOUT_TAIL = 1 << 16,
     ROOM_OF_PAGE = FULL_PAGE + (FULL_PAGE >> 2), /* most records fit behind a page's last one */
 };
 

@@ -534,6 +534,9 @@ bool is_recorded_here(void);
 void interpose_all(void);
 void restore_all(void);
 void output_watch(bool on);
+/* After `start`: calls the function before the program ends by os._exit, if it has one thread only:
+ * no other one may continue meanwhile. */
+void call_on_hard_exit(PyObject *function);
 uint64_t running_call(void);
 /* Before `start`: sets the file that lists started processes, and our name in it. Returns false if one
  * is too long. */
