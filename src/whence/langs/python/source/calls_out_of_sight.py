@@ -443,10 +443,14 @@ def _is_unseen_method(scope: _Scope, node: ast.Attribute) -> bool:
         return False
     if name in scope.defined:
         return sight.leaves_out and name not in sight.functions
-    if name in sight.functions or _is_plain(scope, node.value):
+    if name in sight.functions:
         return False
-    if name in _OF_OTHER_RUNS and sight.has_others:
+    is_plain = _is_plain(scope, node.value)
+    is_opaque = any(thing.value and thing.value.text.startswith("<") for thing in things)
+    if name in _OF_OTHER_RUNS and sight.has_others and (is_opaque or not is_plain):
         return not sight.all_processes
+    if is_plain:
+        return False
     if name not in _PLAIN_METHODS:
         return True
     return scope.has_unseen and any(thing.seen is None for thing in things)

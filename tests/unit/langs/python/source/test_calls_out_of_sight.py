@@ -28,6 +28,7 @@ def unseen(statement: str, *callees: str, syntax: PythonSyntax | None = None) ->
         Binding("text", Value(Kind.ATOM, "'a'")),
         Binding("box", Value(Kind.OBJECT, "Box")),
         Binding("call", Value(Kind.OBJECT, "partial")),
+        Binding("jobs", Value(Kind.ATOM, "<queue.Queue>")),
     )
     rule = Rule(function.name, function.name, where)
     call = Call(function, rule, Outcome(OutcomeKind.RETURNED), arguments)
@@ -78,6 +79,7 @@ def test_what_other_threads_and_processes_may_have_sent_is_named() -> None:
     assert unseen("return box.get()") == []
     assert unseen("return box.get()", syntax=PythonSyntax(has_others=True)) == ["box.get"]
     assert unseen("return text.join('a')", syntax=PythonSyntax(has_others=True)) == []
+    assert unseen("return jobs.get()", syntax=PythonSyntax(has_others=True)) == ["jobs.get"]
 
 
 LIBRARY_TYPES = PythonSyntax(types=lambda: [RecordedType("library", "Box")])
