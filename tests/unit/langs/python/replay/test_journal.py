@@ -65,6 +65,9 @@ def test_programs_that_depend_on_the_world_run_again_as_they_did(tmp_path: Path)
     [
         "addresses in texts",
         "ctypes",
+        "random numbers and the clock by ctypes",
+        "utcnow, which warns",
+        "utcnow, which prints its warning",
         "a database in memory that picks a random number",
         "a module that is written, imported, written and reloaded",
         "a module that is written, imported and removed",
