@@ -222,7 +222,7 @@ typedef struct Thread {
     const char *floor; /* of its C stack, for frame_evaluation.c */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
-    struct Thread *next, *previous; /* of all threads */
+    struct Thread *before, *after; /* in the list of all threads */
 } Thread;
 
 Thread *thread_new(void);

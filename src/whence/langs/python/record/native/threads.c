@@ -29,9 +29,9 @@ static pthread_mutex_t all_threads_lock = PTHREAD_MUTEX_INITIALIZER; /* threads 
 static void thread_link(Thread *thread)
 {
     pthread_mutex_lock(&all_threads_lock);
-    thread->next = all_threads;
+    thread->after = all_threads;
     if (all_threads != NULL) {
-        all_threads->previous = thread;
+        all_threads->before = thread;
     }
     all_threads = thread;
     pthread_mutex_unlock(&all_threads_lock);
@@ -40,13 +40,13 @@ static void thread_link(Thread *thread)
 static void thread_unlink(Thread *thread)
 {
     pthread_mutex_lock(&all_threads_lock);
-    if (thread->next != NULL) {
-        thread->next->previous = thread->previous;
+    if (thread->after != NULL) {
+        thread->after->before = thread->before;
     }
-    if (thread->previous != NULL) {
-        thread->previous->next = thread->next;
+    if (thread->before != NULL) {
+        thread->before->after = thread->after;
     } else {
-        all_threads = thread->next;
+        all_threads = thread->after;
     }
     pthread_mutex_unlock(&all_threads_lock);
 }
@@ -55,7 +55,7 @@ static void thread_unlink(Thread *thread)
 void threads_mark_code(void)
 {
     pthread_mutex_lock(&all_threads_lock);
-    for (Thread *thread = all_threads; thread != NULL; thread = thread->next) {
+    for (Thread *thread = all_threads; thread != NULL; thread = thread->after) {
         bool current = thread->generation == recording_generation;
         for (size_t i = 0; current && i < thread->count; i++) {
             if (thread->stack[i].code != NULL) {
@@ -166,7 +166,7 @@ static void forked(void)
     all_threads_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     all_threads = thread_state; /* the only one that is left */
     if (all_threads != NULL) {
-        all_threads->next = all_threads->previous = NULL;
+        all_threads->after = all_threads->before = NULL;
     }
     recorder.on = false;
     recorder.page.length = 0;
