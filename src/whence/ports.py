@@ -460,11 +460,18 @@ class SourceSyntax(Protocol):
         """The operation that stands in exactly this place."""
 
     def calls_out_of_sight(
-        self, text: str, call: Call, callees: Sequence[Function], functions: Sequence[Function]
+        self,
+        text: str,
+        call: Call,
+        callees: Sequence[Function],
+        functions: Sequence[Function],
+        calls: Sequence[Call] | None,
+        read: Callable[[str], str | None],
     ) -> Sequence[str]:
-        """The names of what a call may have called without its being recorded.
+        """The names of what a call may have run without its being recorded.
 
-        `callees` are the functions that it called, `functions` all that were recorded.
+        `callees` are the functions that it called, `functions` all that were recorded; `calls` are
+        the calls that it made, None if they are too many. `read` gives the text of another file.
         """
 
 

@@ -107,6 +107,30 @@ PROGRAMS = {
         import zoneinfo
         """,
     ),
+    "utcnow, which warns": Program(
+        """
+        import datetime, time, warnings
+
+        def shown(message, category, *place):
+            use(str(message), category, time.time())
+        warnings.simplefilter('always')
+        warnings.showwarning = shown
+        use(datetime.datetime.utcnow(), time.time())
+        warnings.simplefilter('error')
+        try:
+            use(datetime.datetime.utcnow())
+        except DeprecationWarning as error:
+            use(str(error), time.time())
+        warnings.resetwarnings()
+        """,
+    ),
+    "utcnow, which prints its warning": Program(
+        """
+        import datetime, time
+        use(datetime.datetime.utcnow(), time.time())
+        use(datetime.datetime.utcnow(), time.time())
+        """,
+    ),
     "memory and interpreter statistics": Program(
         """
         import gc, sys, tracemalloc
@@ -156,6 +180,16 @@ PROGRAMS = {
         """
         import ctypes
         use(ctypes.CDLL(None).getpid())
+        """,
+        refused="It uses ctypes",
+    ),
+    "random numbers and the clock by ctypes": Program(
+        """
+        import ctypes
+        libc = ctypes.CDLL(None)
+        buffer = ctypes.create_string_buffer(8)
+        libc.getrandom(buffer, 8, 0)
+        use(buffer.raw, libc.time(None))
         """,
         refused="It uses ctypes",
     ),

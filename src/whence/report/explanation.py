@@ -26,6 +26,7 @@ from whence.tree.readable_call import function_at, readable_call
 
 CALLEES_SHOWN = 8
 CANDIDATES_SHOWN = 10
+_CALLEES_READ = 300
 _CHANGES = 8
 _BRIEF = Limits(depth=3, parts=6, characters=120)
 _EQUATION = 160
@@ -131,6 +132,9 @@ def _explain_fault(
             f"{len(diagnosis.group) - 1} more calls of {call.rule.name}."
         )
     other = f", or in what it ran out of sight ({some(hidden)})" if hidden else ""
+    state_read = _state_from_before(state, diagnosis, call)
+    if state_read:
+        other += f", or in what set {some(state_read)} before it"
     headline = (
         f"The fault is in {call.function.short()}{_place(call, sources)}, call {node}{other}."
     )
@@ -162,7 +166,27 @@ def _out_of_sight(state: State, node: int, call: Call, sources: Sources) -> list
         below = np.isin(columns.parent[area], tops)
         numbers.update(columns.function[area][below].tolist())
     functions = [tree.functions[number] for number in sorted(numbers)]
-    return list(sources.calls_out_of_sight(call, functions, tree.functions))
+    calls = None
+    if len(callees) <= _CALLEES_READ:
+        calls = [readable_call(tree, int(callee))[0] for callee in callees]
+    return list(sources.calls_out_of_sight(call, functions, tree.functions, calls))
+
+
+def _state_from_before(state: State, diagnosis: Diagnosis, call: Call) -> list[str]:
+    """State that made calls inadmissible and that the call at fault neither read nor changed.
+
+    Nobody has judged it as an input of that call: it may have been wrong before.
+    """
+    judged = {read.name for read in call.reads} | {effect.target for effect in call.effects}
+    names = []
+    for node in diagnosis.bad_input:
+        marks = [answer.mark for answer in state.facts.answers if answer.node == node]
+        callee, _ = readable_call(state.tree, state.tree.position(node))
+        arguments = {argument.name for argument in callee.arguments}
+        if any(mark is not None and mark.root in arguments for mark in marks):
+            continue
+        names += [read.name for read in callee.reads if not names_code(read.value)]
+    return [name for name in dict.fromkeys(names) if name not in judged]
 
 
 def _is_part(state: State, node: int, cycle: Cycle) -> bool:

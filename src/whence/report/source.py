@@ -163,9 +163,13 @@ class Sources(SourceFiles):
             return {}
 
     def calls_out_of_sight(
-        self, call: Call, callees: Sequence[Function], functions: Sequence[Function]
+        self,
+        call: Call,
+        callees: Sequence[Function],
+        functions: Sequence[Function],
+        calls: Sequence[Call] | None,
     ) -> Sequence[str]:
-        """The names of what a call may have called without its being recorded."""
+        """The names of what a call may have run without its being recorded."""
         where = call.where()
         if self.syntax is None or call.step is not None:
             return ()
@@ -175,7 +179,15 @@ class Sources(SourceFiles):
             text = self.read_unchanged(where.file)
         except WhenceError:
             return (NO_TEXT,)
-        return self.syntax.calls_out_of_sight(text, call, callees, functions)
+        return self.syntax.calls_out_of_sight(
+            text, call, callees, functions, calls, self._text_or_none
+        )
+
+    def _text_or_none(self, file: str) -> str | None:
+        try:
+            return self.read_unchanged(file)
+        except WhenceError:
+            return None
 
     def raising(self, call: Call) -> RaisingOperation | None:
         """The operation that raised the exception that left a call, if the source still says it."""

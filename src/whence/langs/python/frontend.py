@@ -19,20 +19,28 @@ from whence.langs.python.priors.import_presumption import ImportPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.record.recording import EARLIER_THREADS
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_trust import PythonRecordingTrust
 from whence.langs.python.recordings import read_symptom, write_symptom
 from whence.langs.python.replay.fallback_provenance import FallbackProvenance
 from whence.langs.python.replay.program_reruns import ProgramReruns
 from whence.langs.python.source.call_graph import PythonCallGraph
+from whence.langs.python.source.classes_out_of_sight import RecordedType
 from whence.langs.python.source.python_syntax import PythonSyntax
 from whence.langs.python.symptoms import assertion_symptom
 from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
 from whence.langs.python.symptoms.run_symptom import first_answers, is_test, summarize_run
 from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
+from whence.langs.python.trace.trace_format import USER_TYPE
 from whence.langs.python.trace.trace_pages import is_trace
 from whence.langs.python.trace.trace_provenance import TraceProvenance
-from whence.langs.python.trace.trace_reader import RecordingSummary, open_trace, recording_summary
+from whence.langs.python.trace.trace_reader import (
+    RecordingSummary,
+    open_trace,
+    recorded_types,
+    recording_summary,
+)
 from whence.model.call import Call, MarkedPart
 from whence.model.equation import StableEquation
 from whence.model.origin import Origin
@@ -84,21 +92,28 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         call_graph=PythonCallGraph(files.read_unchanged),
         folder=files.folder,
         began=files.began,
-        syntax=_syntax(recording),
+        syntax=_syntax(recording, tree),
         tests=PythonTestWriter(files, tuple(recording.header.command)),
         recording=facts_of(recording),
         identify=lambda project: identify_in(tree, project),
     )
 
 
-def _syntax(recording: RecordingSummary) -> PythonSyntax:
+def _syntax(recording: RecordingSummary, tree: ColumnTree) -> PythonSyntax:
     rules = UserCodeRules.from_header(recording.header.options)
     unrecorded = any("not recorded" in note for note in recording.notes)
-    others = recording.threads > 1 or recording.processes > 1 or unrecorded
+    earlier = any(EARLIER_THREADS in note for note in recording.notes)
+    threads = recording.header.options.get("threads", 1)
+    others = recording.threads > 1 or recording.processes > 1 or unrecorded or threads != 1
     return PythonSyntax(
         leaves_out=bool(rules.only or rules.left_out),
         has_others=others,
-        has_unrecorded=unrecorded,
+        has_unrecorded=unrecorded or threads != 1,
+        has_earlier_threads=earlier,
+        types=lambda: [
+            RecordedType(entry.module, entry.qualname, bool(entry.flags & USER_TYPE))
+            for entry in recorded_types(tree)
+        ],
     )
 
 

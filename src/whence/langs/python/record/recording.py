@@ -6,6 +6,7 @@ opens have the same numbers as without whence.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import fcntl
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
+from types import FrameType
 from typing import Any
 
 from whence.errors import WhenceError
@@ -52,6 +54,10 @@ _GREENLETS = (
 PROCESSES = (
     "the program started other processes, and what they did was not recorded (Pythons are "
     "recorded, except with --journal or --no-children)"
+)
+EARLIER_THREADS = (
+    "other threads were running user code when the recording began; what they had begun was not "
+    "seen"
 )
 _LONG_COMMAND = 80
 """The most characters of a child's command in the name of its node."""
@@ -243,7 +249,7 @@ class Recording:
             "backend": self._backend.name,
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
             "pid": self._process,
-            "options": _quote(self._settings),
+            "options": {**_quote(self._settings), "threads": len(sys._current_frames())},
             "root": " ".join(self._command) if self._test is None else self._test.name,
             "run": self._run,
             "clock": time.time_ns(),
@@ -305,6 +311,7 @@ class Recording:
     def start(self) -> None:
         """Record from here on."""
         self.own_processes()
+        self._has_earlier_threads = _run_user_code(UserCode(self._settings.rules))
         self._begin()
         if self._family is not None:
             os.register_at_fork(after_in_child=self._forked)
@@ -358,6 +365,8 @@ class Recording:
         self.stop()
         if "greenlet" in sys.modules:
             self._backend.note(_GREENLETS)
+        if self._has_earlier_threads:
+            self._backend.note(EARLIER_THREADS)
         if self._family is not None and not self.is_of_child:
             self._family.remove_unused()
         is_alone = self._family is None or not _isdir(self._family.folder)
@@ -392,12 +401,24 @@ class Recording:
     """What has to end before a recording is signed that ends by `os._exit`."""
     _ended = False
     _test: OneTest | None = None
+    _has_earlier_threads = False
     _processes: tuple[object, bool] = (None, False)
 
 
 def _reader(settings: Settings) -> PythonCodeReader:
     with_reads = settings.options.detail is Detail.FULL
     return PythonCodeReader(UserCode(settings.rules), with_reads=with_reads)
+
+
+def _run_user_code(user_code: UserCode) -> bool:
+    """Whether another thread is running user code."""
+    for thread, frame in sys._current_frames().items():
+        caller: FrameType | None = None if thread == _thread.get_ident() else frame
+        while caller is not None:
+            if user_code.owns(caller.f_code, caller.f_globals):
+                return True
+            caller = caller.f_back
+    return False
 
 
 def _processes() -> tuple[object, bool]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.calls_out_of_sight import Sight, calls_out_of_sight
 from whence.langs.python.source.class_bodies import class_at, outline
+from whence.langs.python.source.classes_out_of_sight import Classes, RecordedType
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
 from whence.langs.python.source.operation_spans import operation_at
-from whence.model.call import Call, Function
+from whence.model.call import Call, Function, expand_shared
 from whence.model.primitive import RaisingOperation, Span
-from whence.model.value import Kind
+from whence.model.value import Kind, Value
 
+_ANYTHING = Value(Kind.SHARED)
+"""A value of which nothing is known."""
+_TOO_DEEP = "expressions nested too deeply to be read"
 _MAKERS = frozenset({"__init__", "__new__", "__call__", "__post_init__"})
 
 
@@ -29,6 +33,10 @@ class PythonSyntax:
     """Whether the program had other threads or processes."""
     has_unrecorded: bool = False
     """Whether the program started processes that were not recorded."""
+    has_earlier_threads: bool = False
+    """Whether other threads ran before the recording began."""
+    types: Callable[[], Sequence[RecordedType]] = field(default=list, compare=False)
+    """The types of which values were recorded."""
 
     def outline(self, text: str, line: int) -> list[str]:
         """A line for each attribute and method of the class that begins at a line."""
@@ -55,19 +63,39 @@ class PythonSyntax:
         return used
 
     def calls_out_of_sight(
-        self, text: str, call: Call, callees: Sequence[Function], functions: Sequence[Function]
+        self,
+        text: str,
+        call: Call,
+        callees: Sequence[Function],
+        functions: Sequence[Function],
+        calls: Sequence[Call] | None = None,
+        read: Callable[[str], str | None] = lambda file: None,
     ) -> list[str]:
-        """The names of what a call may have called without its being recorded."""
+        """The names of what a call may have run without its being recorded."""
         where, module = call.where(), definitions_in(text)
         if module is None or where is None or where.line is None:
             return []
         body = _body(module, call.function.qualname, where.line)
+        if body is None:
+            return []
+        files = {f.module: f.location.file for f in functions if f.location is not None}
+        files[call.function.module] = where.file
+        names = _names(functions)
+        classes = Classes(
+            self.types(), files, lambda file: text if file == where.file else read(file), names,
+            leaves_out=self.leaves_out,
+        )  # fmt: skip
         has_process = any(function.trusted for function in callees)
         sight = Sight(
-            _names(callees), _names(functions), self.leaves_out, self.has_others,
+            _names(callees), names, classes, _results(callees, calls), _left(callees, calls),
+            self.leaves_out, self.has_others,
             all_processes=has_process and not self.has_unrecorded,
+            has_earlier_threads=self.has_earlier_threads,
         )  # fmt: skip
-        return [] if body is None else calls_out_of_sight(module.tree, body, call, sight)
+        try:
+            return calls_out_of_sight(module.tree, body, call, sight)
+        except RecursionError:
+            return [_TOO_DEEP]
 
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation at exactly this span."""
@@ -90,12 +118,57 @@ def _body(module: ModuleDefinitions, qualname: str, line: int) -> ast.AST | None
     return None
 
 
-def _names(functions: Sequence[Function]) -> frozenset[str]:
+def _names(functions: Iterable[Function]) -> frozenset[str]:
     """The names by which functions are called; that of a class for what makes its objects."""
-    names = set()
-    for function in functions:
-        *above, last = function.qualname.split(".")
-        names.add(last)
-        if above and last in _MAKERS:
-            names.add(above[-1])
-    return frozenset(names)
+    return frozenset(name for function in functions for name in _names_of(function))
+
+
+def _names_of(function: Function) -> list[str]:
+    *above, last = function.qualname.split(".")
+    return [last, above[-1]] if above and last in _MAKERS else [last]
+
+
+def _results(callees: Sequence[Function], calls: Sequence[Call] | None) -> dict[str, list[Value]]:
+    """What functions returned and yielded, by name; of a class, its new objects."""
+    if calls is None:
+        return {name: [_ANYTHING] for name in _names(callees)}
+    results: dict[str, list[Value]] = {}
+    for call in map(expand_shared, calls):
+        outcome, last = call.outcome, call.function.qualname.rpartition(".")[2]
+        for name in _names_of(call.function):
+            known = results.setdefault(name, [])
+            if name == last and outcome.value is not None:
+                known.append(outcome.value)
+            elif name != last:
+                known.extend(_made(call, last))
+            known.extend(Value(Kind.LIST, parts=(("[0]", value),)) for value in outcome.yielded)
+    return {name: list(dict.fromkeys(values)) for name, values in results.items()}
+
+
+def _made(call: Call, maker: str) -> list[Value]:
+    """The object that a method such as `__init__` has made or changed."""
+    if maker in ("__new__", "__call__"):
+        return [] if call.outcome.value is None else [call.outcome.value]
+    first = call.arguments[0].name if call.arguments else ""
+    made = [effect.after for effect in call.effects if effect.after and effect.target == first]
+    parts = tuple(
+        (effect.target.removeprefix(first), effect.after)
+        for effect in call.effects
+        if effect.after and effect.target.startswith(f"{first}.")
+    )
+    if call.arguments and parts:
+        before = call.arguments[0].value
+        made.append(Value(Kind.OBJECT, before.text, (*before.parts, *parts), before.omitted))
+    return made or [_ANYTHING]
+
+
+def _left(callees: Sequence[Function], calls: Sequence[Call] | None) -> dict[str, list[Value]]:
+    """What functions left in their arguments, by name."""
+    if calls is None:
+        return {name: [_ANYTHING] for name in _names(callees)}
+    left: dict[str, list[Value]] = {}
+    for call in map(expand_shared, calls):
+        after = [effect.after for effect in call.effects if effect.after is not None]
+        for name in _names_of(call.function):
+            left.setdefault(name, []).extend(after)
+    return {name: list(dict.fromkeys(values)) for name, values in left.items()}

@@ -39,7 +39,7 @@ from whence.langs.python.trace.trace_scan import (
     TraceScan,
 )
 from whence.langs.python.trace.trace_source import TraceSource, skipped_detail
-from whence.langs.python.trace.trace_tables import CodeEntry, TablePositions, TraceTables
+from whence.langs.python.trace.trace_tables import CodeEntry, TablePositions, TraceTables, TypeEntry
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import tree_index
@@ -110,6 +110,17 @@ def recording_summary(tree: ColumnTree) -> RecordingSummary | None:
         first = source.members[0] if isinstance(source, JoinedProcessSource) else source
         assert isinstance(first, TraceSource)
         raise TraceError(first.file.path, f"a note cannot be read: {problem}") from None
+
+
+def recorded_types(tree: ColumnTree) -> list[TypeEntry]:
+    """The types of which values were recorded, in all processes."""
+    source = tree.sources[0]
+    members = source.members if isinstance(source, JoinedProcessSource) else (source,)
+    types: list[TypeEntry] = []
+    for member in members:
+        if isinstance(member, TraceSource):
+            types += member.tables.types
+    return list(dict.fromkeys(types))
 
 
 def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:

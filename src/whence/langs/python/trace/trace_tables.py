@@ -128,6 +128,11 @@ class TraceTables:
             entry = self._types[number] = TypeEntry(self.name(module), self.name(name), flags)
         return entry
 
+    @property
+    def types(self) -> list[TypeEntry]:
+        """All types of which values were recorded."""
+        return [self.type(number) for number in range(len(self._directory.types))]
+
     def variable(self, number: int) -> tuple[str, str]:
         """The module of a module variable, and its name."""
         entry = self._variables.get(number)

@@ -109,3 +109,51 @@ def test_limits_need_the_recorder_in_c(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "need the recorder in C" in done.stderr
+
+
+COMPILES = """
+import weakref
+
+ALIVE, GENERATORS = [], []
+
+def made(number):
+    space = {}
+    text = f"def work(x):\\n    yield x + {number}\\n    yield x\\n"
+    exec(compile(text, __file__, "exec"), space)
+    ALIVE.append(weakref.ref(space["work"].__code__))
+    return space["work"]
+
+def nested(depth):
+    space = {"nested": nested, "many": many}
+    text = "def deeper(n):\\n    return nested(n) if n else many()\\n"
+    text += f"result = deeper({depth - 1})\\n"
+    exec(compile(text, __file__, "exec"), space)
+    return space["result"]
+
+def many():
+    for number in range(6000):
+        generator = made(number)(1)
+        next(generator)
+        if number % 1000 == 0:
+            GENERATORS.append(generator)
+    return sum(next(generator) for generator in GENERATORS)
+
+RESULT = nested(5)
+COUNT = sum(reference() is not None for reference in ALIVE)
+"""
+
+
+def test_code_that_a_program_compiles_in_a_loop_is_not_kept(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(COMPILES)
+    space: dict[str, object] = {"__name__": "program", "__file__": str(program)}
+    with recording(tmp_path / "run.whence", program, NATIVE, RecordOptions()):
+        exec(compile(COMPILES, str(program), "exec"), space)
+    assert space["RESULT"] == 6
+    count = space["COUNT"]
+    assert isinstance(count, int)
+    assert 6 <= count <= 4096
+    tree = open_trace(tmp_path / "run.whence")
+    names = [tree.functions[number].qualname for number in tree.columns.function.tolist()]
+    assert names.count("work") == 6000
+    assert names.count("deeper") == 5

@@ -65,6 +65,9 @@ def test_programs_that_depend_on_the_world_run_again_as_they_did(tmp_path: Path)
     [
         "addresses in texts",
         "ctypes",
+        "random numbers and the clock by ctypes",
+        "utcnow, which warns",
+        "utcnow, which prints its warning",
         "a database in memory that picks a random number",
         "a module that is written, imported, written and reloaded",
         "a module that is written, imported and removed",
@@ -238,6 +241,19 @@ def test_with_a_journal_the_program_sees_nothing_different(tmp_path: Path) -> No
 
 
 # --- what else it is for -------------------------------------------------------------------------
+
+
+def test_classes_made_at_run_time_are_collected_without_a_request(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import weakref\nmade = []\ndef make():\n    class Made: pass\n"
+        "    made.append(weakref.ref(Made))\nfor _ in range(300):\n    make()\n"
+        "print(sum(reference() is not None for reference in made))\n"
+    )
+    output = tmp_path / "run.whence"
+    words = ["-m", "whence", "record", "--journal", "-o", str(output), str(program)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[0]) <= 100
 
 
 def test_what_a_recording_does_not_say_is_had_from_a_run_that_depends_on_chance(

@@ -15,7 +15,7 @@ from whence.langs.python.record.journal import _interposition
 
 HANDLED, OF_FILE, OF_DESCRIPTOR, FILLS, SENDS, NOT_IMPORTS = 1, 2, 4, 8, 16, 32
 OF_PATH, FORKS, STARTS_THREAD, ANY_ARGUMENTS, NOT_KEPT, NOTED = 64, 128, 256, 512, 1024, 2048
-SIGNALS, PICKS = 1 << 16, 1 << 17
+SIGNALS, PICKS, WARNS = 1 << 16, 1 << 17, 1 << 18
 _PATH = OF_PATH | NOT_IMPORTS
 
 
@@ -63,7 +63,8 @@ _TABLE: tuple[tuple[str, int, str], ...] = (
     ("_posixsubprocess", ANY_ARGUMENTS, "fork_exec"),
     ("_random.Random", 0, "seed"),
     ("_uuid", 0, "generate_time_safe"),
-    ("_datetime.datetime", ANY_ARGUMENTS, "now utcnow"),
+    ("_datetime.datetime", ANY_ARGUMENTS, "now"),
+    ("_datetime.datetime", ANY_ARGUMENTS | WARNS, "utcnow"),
     ("select", PICKS | ANY_ARGUMENTS, "select"),
     ("select.poll()", 0, "poll"),
     ("select.epoll", 0, "poll"),

@@ -2,7 +2,8 @@
  *
  * The CodeReader, in Python, decides once for each code object whether it is user code. Entries are
  * found by address, and hold a reference to the code object so that its address is not reused: code
- * objects are the only objects of the program that a recording keeps alive. */
+ * objects are the only objects of the program that a recording keeps alive. Each time that the table
+ * has doubled, entries of code that nobody else refers to are dropped. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -207,7 +208,53 @@ static bool write_code(CodeEntry *entry, PyObject *description)
 
 /* ---- entries ---- */
 
-enum { MAX_FAST_INPUTS = 16 };
+enum { MAX_FAST_INPUTS = 16, FIRST_SWEEP = 4096 };
+
+static size_t sweep_at = FIRST_SWEEP;
+
+static void code_free(CodeEntry *entry)
+{
+    for (uint32_t k = 0; k < entry->global_count; k++) {
+        Py_DECREF(entry->globals[k].name);
+    }
+    globals_forget(entry);
+    PyMem_RawFree(entry->globals);
+    PyMem_RawFree(entry->inputs);
+#if !HAS_MONITORING
+    PyMem_RawFree(entry->sites);
+#endif
+    Py_DECREF(entry->code);
+    PyMem_RawFree(entry);
+}
+
+/* Drops the entries of code that can never run again: programs that compile in a loop would fill the
+ * memory. A frame has a reference to its code; activations and generators of frames that ended
+ * without an event may still point to an entry. Own code runs here, as in code_describe. */
+static void code_sweep(void)
+{
+    size_t count = 0, dropped = 0;
+    CodeEntry **entries = PyMem_RawCalloc(code_map.count, sizeof *entries);
+    for (size_t i = 0; entries != NULL && i <= code_map.mask; i++) {
+        if (code_map.keys[i] != NULL) {
+            entries[count] = code_map.values[i];
+            entries[count++]->running = false;
+        }
+    }
+    threads_mark_code();
+    generators_mark_code();
+    for (size_t i = 0; i < count; i++) {
+        if (!entries[i]->running && Py_REFCNT(entries[i]->code) == 1) {
+            map_remove(&code_map, entries[i]->code);
+            entries[dropped++] = entries[i];
+        }
+    }
+    memset(code_cache, 0, sizeof code_cache);
+    sweep_at = code_map.count * 2 > FIRST_SWEEP ? code_map.count * 2 : FIRST_SWEEP;
+    for (size_t i = 0; i < dropped; i++) {
+        code_free(entries[i]);
+    }
+    PyMem_RawFree(entries);
+}
 
 static bool allows_fast_path(const CodeEntry *entry)
 {
@@ -257,6 +304,9 @@ CodeEntry *code_describe(PyCodeObject *code, PyObject *namespace, Thread *thread
             namespace != NULL && is_namespace(namespace)
                 ? PyObject_CallFunctionObjArgs(recorder.describe, code, namespace, NULL)
                 : NULL;
+        if (code_map.count >= sweep_at) {
+            code_sweep();
+        }
         entry = map_get(&code_map, code); /* another thread may have added it meanwhile */
         if (entry == NULL) {
             entry = code_add(code, description);
@@ -278,19 +328,10 @@ void code_reset(void)
     Map old = code_map;
     code_map = (Map){NULL, NULL, 0, 0};
     next_code = 0;
+    sweep_at = FIRST_SWEEP;
     for (size_t i = 0; old.keys != NULL && i <= old.mask; i++) {
         if (old.keys[i] != NULL) {
-            CodeEntry *entry = old.values[i];
-            for (uint32_t k = 0; k < entry->global_count; k++) {
-                Py_DECREF(entry->globals[k].name);
-            }
-            PyMem_RawFree(entry->globals);
-            PyMem_RawFree(entry->inputs);
-#if !HAS_MONITORING
-            PyMem_RawFree(entry->sites);
-#endif
-            Py_DECREF(entry->code);
-            PyMem_RawFree(entry);
+            code_free(old.values[i]);
         }
     }
     map_clear(&old);

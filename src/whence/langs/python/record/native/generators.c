@@ -55,6 +55,16 @@ void generator_forget(const Frame *frame)
     }
 }
 
+void generators_mark_code(void)
+{
+    for (size_t i = 0; generators.keys != NULL && i <= generators.mask; i++) {
+        Generator *generator = generators.keys[i] != NULL ? generators.values[i] : NULL;
+        if (generator != NULL && generator->code != NULL) {
+            generator->code->running = true;
+        }
+    }
+}
+
 void generators_reset(void)
 {
     for (size_t i = 0; generators.keys != NULL && i <= generators.mask; i++) {

@@ -13,6 +13,28 @@ static Map namespaces;
 
 static int watcher = -1;
 
+static void free_unused(Namespace *space)
+{
+    if (space->dict == NULL && space->uses == 0) {
+        PyMem_RawFree(space);
+    }
+}
+
+static void use_namespace(CodeEntry *code, Namespace *space)
+{
+    Namespace *before = code->space;
+    code->space = space;
+    if (space != NULL) {
+        space->uses++;
+    }
+    if (before != NULL) {
+        before->uses--;
+        free_unused(before);
+    }
+}
+
+void globals_forget(CodeEntry *code) { use_namespace(code, NULL); }
+
 static int namespace_changed(PyDict_WatchEvent event, PyObject *dict, PyObject *Py_UNUSED(key),
                              PyObject *Py_UNUSED(value))
 {
@@ -20,8 +42,9 @@ static int namespace_changed(PyDict_WatchEvent event, PyObject *dict, PyObject *
     if (space != NULL) {
         space->version++;
         if (event == PyDict_EVENT_DEALLOCATED) {
-            space->dict = NULL; /* entries of code may still point here: it is never freed */
+            space->dict = NULL;
             map_remove(&namespaces, dict);
+            free_unused(space);
         }
     }
     return 0;
@@ -73,7 +96,7 @@ static bool is_current(const CodeEntry *code, PyObject *dict)
 static bool make_namespace_current(CodeEntry *code, PyObject *dict)
 {
     if (code->space == NULL || code->space->dict != dict) {
-        code->space = namespace_of(dict);
+        use_namespace(code, namespace_of(dict));
         code->space_version = 0;
     }
     uint64_t version = code->space != NULL ? code->space->version : 0;
@@ -83,6 +106,8 @@ static bool make_namespace_current(CodeEntry *code, PyObject *dict)
 }
 
 #else
+
+void globals_forget(CodeEntry *Py_UNUSED(code)) {}
 
 bool globals_watch(bool on)
 {

@@ -202,7 +202,7 @@ typedef struct {
     bool skipped;
 } Origin;
 
-typedef struct {
+typedef struct Thread {
     uint32_t number;
     int suspended; /* > 0 while whence's own code runs */
     Activation *stack;
@@ -222,9 +222,11 @@ typedef struct {
     const char *floor; /* of its C stack, for frame_evaluation.c */
     Origin origin;
     uint64_t generation; /* of the recording that it belongs to */
+    struct Thread *before, *after; /* in the list of all threads */
 } Thread;
 
 Thread *thread_new(void);
+void threads_mark_code(void);
 extern __thread Thread *thread_state __attribute__((tls_model("initial-exec")));
 extern uint64_t recording_generation;
 
@@ -301,6 +303,7 @@ typedef struct {
 typedef struct {
     PyObject *dict; /* borrowed: NULL once it is deallocated */
     uint64_t version;
+    uint64_t uses; /* entries of code that point here */
 } Namespace;
 
 /* A CALL: the depth of the stack below its arguments, and the number of keyword arguments. */
@@ -315,6 +318,7 @@ struct CodeEntry {
     bool local_events;
     uint8_t least; /* how long a text must be to be a secret as its result; 0: it is none */
     bool fast; /* a plain function with few plain parameters: begin_call_fast */
+    bool running; /* while unused entries are sought: an activation or a generator points here */
     uint32_t number;
     uint32_t input_count;
     Input *inputs;
@@ -470,6 +474,7 @@ bool checkpoint_send(int control, const void *message, size_t length, int descri
 
 bool globals_watch(bool on);
 void globals_check(Thread *thread, Frame *frame, CodeEntry *code);
+void globals_forget(CodeEntry *code);
 bool named_globals_settled(const Frame *frame, const CodeEntry *code);
 
 /* Whether globals_check has nothing to do. Inlined, because most code names no variable. */
@@ -514,6 +519,7 @@ bool generators_watch(bool on);
 bool creations_watch(bool on);
 #endif
 void generators_reset(void);
+void generators_mark_code(void);
 /* Finds the call that created a generator; false if it is unknown. */
 bool generator_creator(PyObject *generator, Origin *creator);
 

@@ -23,6 +23,48 @@ static struct {
 
 static pthread_key_t ending;
 static bool prepared;
+static Thread *all_threads;
+static pthread_mutex_t all_threads_lock = PTHREAD_MUTEX_INITIALIZER; /* threads end without the GIL */
+
+static void thread_link(Thread *thread)
+{
+    pthread_mutex_lock(&all_threads_lock);
+    thread->after = all_threads;
+    if (all_threads != NULL) {
+        all_threads->before = thread;
+    }
+    all_threads = thread;
+    pthread_mutex_unlock(&all_threads_lock);
+}
+
+static void thread_unlink(Thread *thread)
+{
+    pthread_mutex_lock(&all_threads_lock);
+    if (thread->after != NULL) {
+        thread->after->before = thread->before;
+    }
+    if (thread->before != NULL) {
+        thread->before->after = thread->after;
+    } else {
+        all_threads = thread->after;
+    }
+    pthread_mutex_unlock(&all_threads_lock);
+}
+
+/* Marks the code of all activations. Other threads change theirs only with the GIL. */
+void threads_mark_code(void)
+{
+    pthread_mutex_lock(&all_threads_lock);
+    for (Thread *thread = all_threads; thread != NULL; thread = thread->after) {
+        bool current = thread->generation == recording_generation;
+        for (size_t i = 0; current && i < thread->count; i++) {
+            if (thread->stack[i].code != NULL) {
+                thread->stack[i].code->running = true;
+            }
+        }
+    }
+    pthread_mutex_unlock(&all_threads_lock);
+}
 
 static void thread_free(Thread *thread)
 {
@@ -39,6 +81,7 @@ static void thread_free(Thread *thread)
 static void free_ended_thread(void *thread)
 {
     thread_state = NULL;
+    thread_unlink(thread);
     thread_free(thread);
 }
 
@@ -54,6 +97,7 @@ Thread *thread_new(void)
             return NULL;
         }
         thread_state = thread;
+        thread_link(thread);
     }
     thread->count = thread->watch_count = 0;
     thread->scratch.length = thread->changes.length = 0;
@@ -119,6 +163,11 @@ static int audit_hook(const char *event, PyObject *Py_UNUSED(arguments), void *P
 /* A forked child is not recorded: its numbers and file position would be those of its parent. */
 static void forked(void)
 {
+    all_threads_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    all_threads = thread_state; /* the only one that is left */
+    if (all_threads != NULL) {
+        all_threads->after = all_threads->before = NULL;
+    }
     recorder.on = false;
     recorder.page.length = 0;
     tail_after_fork();

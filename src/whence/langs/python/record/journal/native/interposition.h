@@ -28,6 +28,7 @@ enum {
     FEWER_SHIFT = 12,    /* noted only if there are fewer arguments than this; 0: always */
     SIGNALS = 1 << 16,   /* sends a signal to a process, which may be this one */
     PICKS = 1 << 17,     /* returns some of the objects in each of its arguments */
+    WARNS = 1 << 18,     /* may warn, which runs other code: it is called in a re-run as well */
 };
 
 typedef PyObject *(*Fast)(PyObject *, PyObject *const *, Py_ssize_t);

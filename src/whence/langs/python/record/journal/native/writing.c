@@ -68,7 +68,7 @@ PyObject *write_call(const Call *call)
 {
     unsigned how = call->function->how;
     uint32_t question = digest(call);
-    inside = true;
+    inside = (how & WARNS) == 0;
     PyObject *result = call_original(call);
     inside = false;
     if ((how & FORKS) && result != NULL && PyLong_CheckExact(result) &&
