@@ -111,6 +111,13 @@ def member_of(detail: int) -> tuple[int, int]:
     return member, own - _HALF
 
 
+def own_details(tree: ColumnTree) -> tuple[Int64s, Int64s]:
+    """For each call of a recording: the number of its trace, and its detail there."""
+    if not isinstance(tree.sources[0], JoinedProcessSource):
+        return np.broadcast_to(np.int64(0), tree.details.shape), tree.details
+    return tree.details // _SPAN, tree.details % _SPAN - _HALF
+
+
 OpenTree = Callable[[TraceFile], ColumnTree]
 
 
