@@ -166,7 +166,8 @@ class SearchSpace:
         if not few:
             positions = outermost(self.columns, positions)
             area = self.flags[self.top : self.stop]
-            covered = _covered(positions - self.top, self.columns.end[positions] - self.top, area)
+            ends = self.columns.end[positions].astype(np.int64)
+            covered = _covered(positions - self.top, ends - self.top, area)
             here = area[covered]
             if counts:
                 here[here & _NOT_A_SUSPECT == 0] |= VERIFIED
@@ -176,7 +177,7 @@ class SearchSpace:
     def _lighten_callers(self, positions: Int64s) -> None:
         """Subtract the weights of many calls from their callers up to the top, level by level."""
         parent, weight = self.columns.parent, self._own_weights()
-        callers, amounts = parent[positions], weight[positions]
+        callers, amounts = parent[positions].astype(np.int64), weight[positions]
         room = self.stop - self.top
         while len(callers):
             room -= len(callers)
@@ -186,7 +187,8 @@ class SearchSpace:
             callers, amounts = _sums_by(callers, amounts)
             weight[callers] -= amounts
             below_top = callers > self.top
-            callers, amounts = parent[callers[below_top]], amounts[below_top]
+            callers = parent[callers[below_top]].astype(np.int64)
+            amounts = amounts[below_top]
 
     def _lighten(self, position: int, amount: float) -> None:
         """Subtract a weight from a call's callers up to the top."""
@@ -513,14 +515,14 @@ def _covered(starts: Int64s, stops: Int64s, area: Bytes) -> Int64s | npt.NDArray
     return steps[:-1].view(np.bool_)
 
 
-def _sums_by(keys: Int32s, amounts: Floats) -> tuple[Int64s, Floats]:
+def _sums_by(keys: Int64s, amounts: Floats) -> tuple[Int64s, Floats]:
     """The distinct keys, and the sum of the amounts of each."""
     first, last = int(keys.min()), int(keys.max())
     if last - first < 4 * len(keys):
-        sums = np.bincount(keys - first, weights=amounts, minlength=last - first + 1)
+        sums: Floats = np.bincount(keys - first, amounts).astype(np.float64)
         is_key = np.zeros(last - first + 1, dtype=bool)
         is_key[keys - first] = True
-        distinct = np.flatnonzero(is_key)
-        return first + distinct, sums[distinct]
+        offsets = np.flatnonzero(is_key)
+        return offsets + first, sums[offsets]
     distinct, places = np.unique(keys, return_inverse=True)
-    return distinct.astype(np.int64), np.bincount(places, weights=amounts)
+    return distinct, np.bincount(places, amounts).astype(np.float64)

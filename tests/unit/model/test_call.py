@@ -191,7 +191,12 @@ def test_a_mark_on_one_of_many_printed_lines_makes_no_value_of_the_others(
     lines = tuple(f"line {number}" for number in range(1000))
     printed = {"output": lines} if is_run else {"printed": "\n".join(lines) + "\n"}
     made: list[str] = []
-    monkeypatch.setattr("whence.model.call.atom", lambda text: made.append(text) or atom(text))
+
+    def noted(text: str) -> Value:
+        made.append(text)
+        return atom(text)
+
+    monkeypatch.setattr("whence.model.call.atom", noted)
     marked = find_mark(replace(call(), **printed), "printed[700]['700']", input_side=False)
     assert str(marked.mark) == "printed[700][5:8]"
     assert made == ["'line 700'"]

@@ -55,8 +55,12 @@ def test_where_nobody_answers_nothing_is_known() -> None:
 
 def test_of_many_lines_only_those_that_are_shown_are_written(monkeypatch) -> None:
     written: list[str] = []
-    module = "whence.ui.terminal.symptom_prompt.cut"
-    monkeypatch.setattr(module, lambda line, width: written.append(line) or line)
+
+    def noted(line: str, width: int) -> str:
+        written.append(line)
+        return line
+
+    monkeypatch.setattr("whence.ui.terminal.symptom_prompt.cut", noted)
     output = io.StringIO()
     lines = [f"line {number}" for number in range(1, 5001)]
     ask(PlainScreen(io.StringIO("n\n"), output), "It ended.", lines, None, accept)

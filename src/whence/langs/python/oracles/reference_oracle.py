@@ -490,7 +490,8 @@ def _calls_of_each_code(tree: ColumnTree) -> list[int]:
     codes = tree.columns.function[calls].astype(np.int64) * processes + members[calls]
     first = np.full(len(tree.functions) * processes, -1, dtype=np.int64)
     first[codes[::-1]] = calls[::-1]  # of several the last one stays, which is the first call
-    return np.sort(first[first >= 0]).tolist()
+    positions: list[int] = np.sort(first[first >= 0]).tolist()
+    return positions
 
 
 def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.many_records import CHANGED_FILE
 from whence.langs.python.trace.recorded_effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.run_ending import STOPS, RunEnding
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_records import (
     AFTER_INPUTS,
-    CHANGED_FILE,
     GLOBALS,
     LAST,
     CallHead,

@@ -18,11 +18,11 @@ from whence.errors import WhenceError
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_reader import MOST_EVENTS, MOST_TEXTS
 from whence.langs.python.trace.joined_processes import JoinedProcessSource, member_of
+from whence.langs.python.trace.many_records import CHANGED_FILE
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_pages import TraceError
 from whence.langs.python.trace.trace_records import (
     AFTER_INPUTS,
-    CHANGED_FILE,
     GLOBALS,
     LAST,
     NO_CODE,

@@ -29,7 +29,7 @@ from whence.langs.python.trace.trace_pages import TraceFile, TraceHeader
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
-from whence.tree.build import Rows, as_array, link
+from whence.tree.build import RowArrays, Rows, link
 from whence.tree.column_tree import ColumnTree, assemble_tree
 
 _SPAN = 2**42
@@ -303,8 +303,11 @@ def _join(
             columns[name].append(np.asarray(values))
     _make_explicit(columns, placed_below[1:], functions, base)
     typecodes = {name: getattr(Rows(), name).typecode for name in Rows.__slots__}
-    rows = Rows(
-        **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
+    rows = RowArrays(
+        **{
+            name: np.concatenate(columns[name]).astype(code, copy=False)
+            for name, code in typecodes.items()
+        }
     )
     rules = [Rule(function.name, function.name, function.location) for function in functions.table]
     first_ids = [int(numbers[0]) for numbers in ids]

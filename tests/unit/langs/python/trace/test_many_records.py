@@ -30,9 +30,12 @@ def reads(monkeypatch):
     """Counts the records that are read one by one."""
     counts = []
     single = TraceRecords.fields
-    monkeypatch.setattr(
-        TraceRecords, "fields", lambda self, *rest: counts.append(1) or single(self, *rest)
-    )
+
+    def counted(*arguments):
+        counts.append(1)
+        return single(*arguments)
+
+    monkeypatch.setattr(TraceRecords, "fields", counted)
     return counts
 
 
