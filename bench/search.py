@@ -13,8 +13,6 @@ machine, in this run; what can be compared elsewhere are the ratios and the expo
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import random
 import resource
@@ -28,6 +26,7 @@ from math import log10
 from pathlib import Path
 
 import numpy as np
+import waiting
 
 from whence.model.verdict import Answer, Verdict
 from whence.session.engine import step
@@ -213,62 +212,6 @@ def time_file(count: int) -> None:
             print(f"{what}: {done.stdout.strip()}")
 
 
-# --- the default command ------------------------------------------------------------------------
-
-_WIDE = """
-import sys
-def one(place):
-    return 1 + (place == 3)
-def total(count):
-    result = 0
-    for place in range(count):
-        result += one(place)
-    return result
-print(total(int(sys.argv[1])))
-"""
-
-
-class Script(io.TextIOBase):
-    """Answers, and how long whence took before it read each of them."""
-
-    def __init__(self, answers: list[str]) -> None:
-        self.answers = answers
-        self.waits: list[float] = []
-        self.last = time.perf_counter()
-
-    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
-        """The next answer."""
-        self.waits.append(time.perf_counter() - self.last)
-        self.last = time.perf_counter()
-        return self.answers.pop(0) + "\n" if self.answers else ""
-
-
-def time_default_command(largest: int) -> None:
-    """`whence debug` with all default oracles: from the command to the first question, and on."""
-    from whence.cli.main import main as whence
-
-    print("`whence debug` on a recording, all default oracles on, in ms")
-    print(f"{'calls':>12}{'opened and first question':>28}{'next':>8}{'after that':>12}")
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "wide.py").write_text(_WIDE)
-        os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = folder
-        with contextlib.redirect_stdout(io.StringIO()):
-            whence(["strategies"])  # imports the commands, which is not measured
-        for power in range(4, round(log10(largest)) + 1):
-            trace = str(Path(folder) / f"wide-{power}.whence")
-            words = ["record", "-q", "-o", trace, "wide.py", str(10**power)]
-            subprocess.run(
-                [sys.executable, "-m", "whence", *words], cwd=folder, check=True,
-                stdout=subprocess.DEVNULL,
-            )  # fmt: skip
-            sys.stdin = script = Script(["n", "y", "q"])
-            with contextlib.redirect_stdout(io.StringIO()):
-                whence(["debug", trace, "--wrong", "output:1", "--answers", "-", "--no-session"])
-            first, *later = (f"{wait * 1e3:,.0f}" for wait in script.waits)
-            later += ["-"] * (2 - len(later))
-            print(f"{10**power:>12,}{first:>28}{later[0]:>8}{later[1]:>12}", flush=True)
-
-
 # --- questions ---------------------------------------------------------------------------------
 
 
@@ -327,7 +270,7 @@ def main() -> None:
     )
     given = options.parse_args()
     if given.default_command:
-        time_default_command(given.largest)
+        waiting.main(["--largest", str(given.largest), "--program", "loop"])
         return
     count_questions(given.trees)
     time_searches(given.largest)

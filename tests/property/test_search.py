@@ -274,10 +274,26 @@ def test_any_interleaving_of_answers_strategies_switches_and_undo_stays_sound(
     assert outcome.diagnosis.node == fault
 
 
-@given(tree=trees(repeated=True), seed=st.randoms(), switches=SWITCHES)
+@pytest.mark.parametrize("few", [0, 64])
+@given(tree=trees(repeated=True), seed=st.randoms(), switches=SWITCHES, uniform=st.booleans())
 def test_a_space_advanced_step_by_step_equals_one_recomputed(
-    tree: Any, seed: random.Random, switches: Switches
+    few: int, tree: Any, seed: random.Random, switches: Switches, uniform: bool
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("whence.search.space._FEW", few)
+        patch.setattr("whence.search.judged_calls._BLOCK", 4)
+        _check_advanced_space(_equally_heavy(tree) if uniform else tree, seed, switches)
+
+
+def _equally_heavy(tree: Any) -> Any:
+    """The tree with all own weights 1, which take the memory of one."""
+    count = len(tree.columns)
+    own = np.broadcast_to(np.float64(1), (count,))
+    weight = (tree.columns.end - np.arange(count)).astype(float)
+    return replace(tree, columns=replace(tree.columns, own=own, weight=weight))
+
+
+def _check_advanced_space(tree: Any, seed: random.Random, switches: Switches) -> None:
     meaning = any_meaning(tree, seed, [Verdict.RIGHT, Verdict.WRONG, Verdict.INADMISSIBLE])
     space = SearchSpace(tree, switches, (), rest=False)
     for _ in range(seed.randrange(8)):

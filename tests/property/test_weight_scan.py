@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.search import weight_scan
-from whence.search.weight_scan import CallScan, slack
+from whence.search.weight_scan import BlockMaxima, CallScan, slack
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,8 +39,15 @@ def calls(draw: Any) -> tuple[CallScan, np.ndarray, np.ndarray]:
         parents = draw(st.lists(st.integers(-1, 3), min_size=count, max_size=count))
         callers = np.array(parents, dtype=np.int32)
     blocked = np.uint8(draw(st.sampled_from([1, 2, 3])))
-    found = CallScan(flags, blocked, start, stop, callers)
-    return found, np.array(weights, dtype=float), np.array(own, dtype=float)
+    weight, maxima = np.array(weights, dtype=float), None
+    if draw(st.booleans()):
+        # Known from when the calls weighed more.
+        maxima = BlockMaxima(weight + draw(st.sampled_from([0, 1, 10])))
+        for position in draw(st.lists(st.integers(0, count - 1))):
+            maxima.over(position)
+        maxima.now_in(weight)
+    found = CallScan(flags, blocked, start, stop, callers, maxima)
+    return found, weight, np.array(own, dtype=float)
 
 
 def naive(found: CallScan) -> list[int]:
@@ -59,6 +66,9 @@ def test_positions_first_and_any(case: Any) -> None:
     assert found.positions().tolist() == expected
     assert found.first() == (expected[0] if expected else None)
     assert found.any() == bool(expected)
+    assert found.count() == len(expected)
+    for most in (0, 1, 5):
+        assert found.positions(most).tolist() == expected[:most]
 
 
 @given(calls(), st.sampled_from([0, 0.2, 1, 2.5, 9, np.inf]))
@@ -121,3 +131,29 @@ def test_the_lowest_has_no_other_below_it(case: Any, data: Any) -> None:
             expected = position
             break
     assert found.lowest(end) == expected
+
+
+class CountingWeights:
+    """Weights that count the blocks that are read."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights = weights
+        self.blocks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.blocks += isinstance(place, slice)
+        return self.weights[place]
+
+
+def test_blocks_of_light_calls_are_read_once() -> None:
+    weights = np.ones(400)
+    weights[0] = 400
+    weight: Any = CountingWeights(weights)
+    open_calls = CallScan(
+        np.zeros(400, dtype=np.uint8), np.uint8(1), 1, 400, maxima=BlockMaxima(weight)
+    )
+    assert open_calls.closest(weight, 200) == (1, 199)
+    assert weight.blocks == 101
+    assert open_calls.closest(weight, 200) == (1, 199)
+    assert len(open_calls.within(weight, 100, 300, 10)) == 0
+    assert weight.blocks < 110

@@ -1,7 +1,7 @@
-"""`whence bench`: how well whence does on bugs that are known. Only in a checkout.
+"""`whence bench`: how long a person waits, and how well whence does on bugs that are known.
 
-What is measured, and how, is in `bench/questions.py` and `bench/mutants.py`, which are no part of
-the installed package.
+Only in a checkout. What is measured, and how, is in `bench/waiting.py`, `bench/questions.py` and
+`bench/mutants.py`, which are no part of the installed package.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import whence
 from whence.errors import UsageError, WhenceError
 
 _OPTIONS = {
+    "waiting": ("largest", "program"),
     "questions": ("strategy", "bug", "mutants", "package"),
     "mutants": ("package", "count", "parallel", "seconds", "results"),
 }
@@ -24,17 +25,28 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     """The subcommand's options."""
     command = commands.add_parser(
         "bench",
-        help="measure whence on known bugs (in a checkout of whence)",
-        description="`questions` debugs the buggy programs in tests/corpus with every "
+        help="measure whence, on known bugs too (in a checkout of whence)",
+        description="`waiting` records programs of growing size and debugs them with the default "
+        "settings, all oracles included. It prints the seconds that recording takes, and the "
+        "milliseconds until the first question and the next ones (docs/strategies.md). "
+        "`questions` debugs the buggy programs in tests/corpus with every "
         "strategy; a simulated person answers as the repaired programs do. It prints whether "
         "the function at fault was named, the number of questions, the characters shown, and "
         "the seconds (docs/questions.md). With --mutants it debugs mutations of installed "
         "packages instead, with `auto`, without and with marks. `mutants` makes such mutations "
         "and debugs them with the unchanged package as reference version (docs/mutants.md); it "
-        "resumes where it was interrupted. Both need a checkout of whence, and Python 3.12.",
+        "resumes where it was interrupted. All need a checkout of whence, the last two Python "
+        "3.12.",
     )
     command.add_argument("what", choices=tuple(_OPTIONS), help="what to measure")
     command.add_argument("--write", metavar="FILE", help="also put the tables into a document")
+    command.add_argument(
+        "--largest", metavar="N", help="waiting: the size of the largest program (default: 10⁷)"
+    )
+    command.add_argument(
+        "--program", action="append", metavar="NAME",
+        help="waiting: only loop, printing, generator or threads (may be repeated)",
+    )  # fmt: skip
     command.add_argument(
         "--strategy", action="append", metavar="NAME",
         help="questions: only this strategy (may be repeated)",

@@ -6,6 +6,7 @@ Two calls with equal equations deserve the same verdict, wherever they stand in 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -209,6 +210,8 @@ YIELDED = "yielded"
 PRINTED = "printed"
 RAISED = "raised"
 _OUTCOME_ROOTS = {RESULT, RAISED}
+_LINE = re.compile(r"\[(0|[1-9]\d{0,8})\]", re.ASCII)
+"""A step to one of many lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +238,7 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
 def locate_mark(call: Call, mark: Mark, *, input_side: bool) -> MarkedPart:
     """Find the part that a mark addresses, as `find_mark` does."""
     call = expand_shared(call)
-    root = _root_value(call, mark.root, input_side)
+    root = _root_value(call, mark, input_side)
     if root is None:
         raise UsageError(f"there is no {mark.root} here; there is {', '.join(roots(call))}")
     value, is_input, position = root
@@ -266,7 +269,8 @@ def roots(call: Call) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, int] | None:
+def _root_value(call: Call, mark: Mark, input_side: bool) -> tuple[Value, bool, int] | None:
+    root = mark.root
     after = next((e.after for e in call.effects if e.target == root and e.after), None)
     if after is not None and not input_side:
         return after, False, -1
@@ -283,9 +287,18 @@ def _root_value(call: Call, root: str, input_side: bool) -> tuple[Value, bool, i
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:
         return call.outcome.value, False, -1
     if root == PRINTED and after is None and (call.output or call.printed):
-        lines = call.output or tuple(call.printed.removesuffix("\n").split("\n"))
-        return _as_list(tuple(atom(repr(line)) for line in lines)), False, -1
+        return _printed_lines(call, mark.steps), False, -1
     return None if after is None else (after, False, -1)
+
+
+def _printed_lines(call: Call, steps: Steps) -> Value:
+    """The lines that were printed, as a list; only the one that the steps lead to, if they do."""
+    lines = call.output or tuple(call.printed.removesuffix("\n").split("\n"))
+    number = int(steps[0][1:-1]) if steps and _LINE.fullmatch(steps[0]) else -1
+    if 0 <= number < len(lines):
+        line = atom(repr(lines[number]))
+        return Value(Kind.LIST, "", ((f"[{number}]", line),), omitted=len(lines) - 1)
+    return _as_list(tuple(atom(repr(line)) for line in lines))
 
 
 def _as_list(values: tuple[Value, ...]) -> Value:

@@ -14,8 +14,8 @@ among those that split nearly as well as the best.
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
 it never costs more than a small share of a question. Cost: sums over the suspects, two scans over
 their weights, then arithmetic on at most `CANDIDATES` of them. In a tree of more than `WEIGHED`
-calls the tree's own weights are taken, whose sums are kept. The figures behind the constants are
-those of `whence bench questions` (docs/questions.md).
+calls without marks the tree's own weights are taken, whose sums are kept. The figures behind the
+constants are those of `whence bench questions` (docs/questions.md).
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Auto:
         inside = [p for p in inadmissible if suspects.top < p < suspects.stop]
         marked = any(judged.origin is not None for judged in suspects.history)
         large = len(columns) > WEIGHED
-        if large and not inside and not marked and suspects.prior is None:
+        if large and not marked and suspects.prior is None:
             return suspects.weight, 0.0 if counted else float(columns.own[suspects.top])
         prior = columns.own * (1.0 if suspects.prior is None else suspects.prior)
         if not large:

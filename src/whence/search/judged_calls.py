@@ -11,6 +11,7 @@ import numpy as np
 from whence.model.verdict import Verdict
 from whence.ports import Columns, Int32s, Int64s, Judged
 
+_BLOCK = 1 << 16
 FINE = (Verdict.RIGHT, Verdict.INADMISSIBLE)
 """The verdicts that take a call's subtree out of the search."""
 
@@ -42,9 +43,12 @@ class JudgedCalls:
         """Whether an answer about one call holds for the other."""
         return self._key(position) == self._key(other)
 
-    def equal_calls(self, position: int) -> Int64s:
-        """The calls that an answer about this one holds for, in preorder."""
-        return self._positions(self._key(position))
+    def equal_calls(self, position: int, among: range | None = None) -> Int64s:
+        """The calls that an answer about this one holds for, in preorder.
+
+        `among` bounds the positions that are looked at.
+        """
+        return self._positions(self._key(position), among)
 
     def with_verdict(self, *verdicts: Verdict) -> Int64s:
         """The calls that have one of these verdicts, in no particular order."""
@@ -56,10 +60,16 @@ class JudgedCalls:
     def _key(self, position: int) -> int:
         return int(self._columns.equation[position]) if self._duplicates else position
 
-    def _positions(self, key: int) -> Int64s:
-        if self._duplicates:
-            return np.flatnonzero(self._columns.equation == key)
-        return np.array([key], dtype=np.int64)
+    def _positions(self, key: int, among: range | None = None) -> Int64s:
+        area = range(len(self._columns)) if among is None else among
+        if not self._duplicates:
+            return np.array([key] if key in area else [], dtype=np.int64)
+        positions = [
+            start
+            + np.flatnonzero(self._columns.equation[start : min(start + _BLOCK, area.stop)] == key)
+            for start in range(area.start, area.stop, _BLOCK)
+        ]
+        return np.concatenate(positions) if positions else np.empty(0, dtype=np.int64)
 
     def find_top(self) -> int:
         """The wrong call that the search has come down to; the root if no call is wrong.
@@ -95,6 +105,14 @@ class JudgedCalls:
             if judged.verdict in FINE
         ]
         return np.concatenate(fine) if fine else np.empty(0, dtype=np.int64)
+
+
+def outermost(columns: Columns, positions: Int64s) -> Int64s:
+    """Those of some calls, given in preorder, that are not in the subtree of another."""
+    ends = np.maximum.accumulate(columns.end[positions])
+    first = np.ones(len(positions), dtype=bool)
+    first[1:] = positions[1:] >= ends[:-1]
+    return positions[first]
 
 
 def innermost(columns: Columns, positions: Int64s) -> int:

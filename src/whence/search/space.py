@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Presumed, Tree
-from whence.search.judged_calls import FINE, JudgedCalls, coverage, innermost
+from whence.search.judged_calls import FINE, JudgedCalls, coverage, innermost, outermost
 from whence.search.mark_slices import MarkSlices, explanation_of
-from whence.search.weight_scan import CallScan
+from whence.search.weight_scan import BlockMaxima, CallScan
 from whence.tree.build import subtree_sums
 
 REMOVED = np.uint8(1)
@@ -39,6 +39,7 @@ VERIFIED = np.uint8(128)
 
 _LOOKED_THROUGH = TRUSTED | FOLDED | ASIDE
 _NOT_A_SUSPECT = REMOVED | JUDGED | _LOOKED_THROUGH
+_ACQUITTED = REMOVED | JUDGED | TRUSTED | ASIDE
 _BLOCK = 1 << 18
 _DEFINITE = (Verdict.WRONG, *FINE)
 LEAST_PRIOR = 0.02
@@ -95,6 +96,7 @@ class SearchSpace:
         self.history: Sequence[Judged] = self.judged_calls.history
         self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)
         self.weight: Floats = self.columns.weight
+        self._maxima = BlockMaxima(self.weight)
         self._yes: Int64s | None = None
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
         self._slices = MarkSlices()
@@ -125,7 +127,9 @@ class SearchSpace:
             self.no[self.columns.rule[position]] += 1
             self._judge_wrong(position)
         elif verdict is not Verdict.UNKNOWN:
-            self._remove(self.judged_calls.equal_calls(position), counts=verdict is Verdict.RIGHT)
+            below_top = range(self.top + 1, self.stop)
+            equal = self.judged_calls.equal_calls(position, below_top)
+            self._remove(equal, counts=verdict is Verdict.RIGHT)
             if self.rest and self.judged_calls.are_equal(position, 0):
                 self._reset()
         if judged.influence is not None and self.switches.slicing:
@@ -144,8 +148,8 @@ class SearchSpace:
         return self.judged_calls.verdict(position)
 
     def _judge_wrong(self, position: int) -> None:
-        equal = self.judged_calls.equal_calls(position)
-        equal = equal[(equal >= position) & (equal < self.columns.end[position])]
+        subtree = range(position, int(self.columns.end[position]))
+        equal = self.judged_calls.equal_calls(position, subtree)
         inside = self.top <= position < self.stop and not self.flags[position] & REMOVED
         if not inside or (self.flags[equal] & _LOOKED_THROUGH).any():
             self._reset()
@@ -161,7 +165,6 @@ class SearchSpace:
 
     def _remove(self, positions: Int64s, *, counts: bool) -> None:
         """Remove the subtrees of calls below the top; `counts`: their rules count as verified."""
-        positions = positions[(positions > self.top) & (positions < self.stop)]
         positions = positions[self.flags[positions] & REMOVED == 0]
         few = len(positions) <= _FEW
         for position in positions if few else ():
@@ -172,12 +175,31 @@ class SearchSpace:
                 below |= REMOVED
                 self._lighten(int(position), float(self.weight[position]))
         if not few:
+            positions = outermost(self.columns, positions)
             area = self.flags[self.top : self.stop]
-            covered = coverage(self.columns, positions)[self.top : self.stop] > 0
+            ends = self.columns.end[positions].astype(np.int64)
+            covered = _covered(positions - self.top, ends - self.top, area)
+            here = area[covered]
             if counts:
-                area[covered & (area & _NOT_A_SUSPECT == 0)] |= VERIFIED
-            area[covered] |= REMOVED
-            self._recount()
+                here[here & _NOT_A_SUSPECT == 0] |= VERIFIED
+            area[covered] = here | REMOVED
+            self._lighten_callers(positions)
+
+    def _lighten_callers(self, positions: Int64s) -> None:
+        """Subtract the weights of many calls from their callers up to the top, level by level."""
+        parent, weight = self.columns.parent, self._own_weights()
+        callers, amounts = parent[positions].astype(np.int64), weight[positions]
+        room = self.stop - self.top
+        while len(callers):
+            room -= len(callers)
+            if room < 0:  # deep and wide: one pass over all calls takes less
+                self._recount()
+                return
+            callers, amounts = _sums_by(callers, amounts)
+            weight[callers] -= amounts
+            below_top = callers > self.top
+            callers = parent[callers[below_top]].astype(np.int64)
+            amounts = amounts[below_top]
 
     def _lighten(self, position: int, amount: float) -> None:
         """Subtract a weight from a call's callers up to the top."""
@@ -194,13 +216,23 @@ class SearchSpace:
     def _recount(self) -> None:
         """Compute all weights at or below the top again."""
         area = slice(self.top, self.stop)
-        own = np.where(self.flags[area] & _NOT_A_SUSPECT == 0, self.columns.own[area], 0.0)
-        self._own_weights()[area] = subtree_sums(own, self.columns.end[area] - self.top)
+        counts = self.flags[area] & _NOT_A_SUSPECT == 0
+        end, own = self.columns.end[area], self.columns.own
+        weight = self._own_weights()
+        if own.strides == (0,) and own[0] == 1.0:
+            # All weights are one number in memory: counting is faster than summing.
+            prefix = np.zeros(len(counts) + 1, dtype=np.int32)
+            np.cumsum(counts, out=prefix[1:])
+            weight[area] = prefix[end - self.top] - prefix[:-1]
+        else:
+            weight[area] = subtree_sums(np.where(counts, own[area], 0.0), end - self.top)
+        self._maxima = BlockMaxima(weight)
 
     def _own_weights(self) -> Floats:
         """The weights for writing: the tree's own are copied before the first change."""
         if self.weight is self.columns.weight:
             self.weight = np.array(self.columns.weight)
+            self._maxima.now_in(self.weight)
         return self.weight
 
     # --- from scratch --------------------------------------------------------------------------
@@ -229,6 +261,7 @@ class SearchSpace:
         looked_through = bool((self.flags & _LOOKED_THROUGH).any())
         self._callers: Int32s = self._direct_callers() if looked_through else columns.parent
         self.weight = columns.weight
+        self._maxima = BlockMaxima(self.weight)
         if looked_through or self.judged_calls or self.rest:
             self.weight = np.zeros(len(columns))
             self._recount()
@@ -341,16 +374,31 @@ class SearchSpace:
 
     def count(self) -> int:
         """How many calls below the top can still be at fault."""
-        return int(np.count_nonzero(self._area() & _NOT_A_SUSPECT == 0))
+        return self._calls_without(_NOT_A_SUSPECT).count()
 
-    def left(self) -> Int64s:
-        """The calls below the top that can still be at fault, folded and presumed ones included."""
-        area, acquitted = self._area(), REMOVED | JUDGED | TRUSTED
-        left = area & (acquitted | ASIDE) == 0
-        if self._presumed is not None:
-            presumed = self._presumed[self.top + 1 : self.stop] > self._searched
-            left |= presumed & (area & acquitted == 0)
-        return self.top + 1 + np.flatnonzero(left)
+    def left(self, most: int | None = None) -> Int64s:
+        """The calls below the top that can still be at fault, folded and presumed ones included.
+
+        At most the first `most` of them.
+        """
+        if self._presumes:
+            return (self.top + 1 + np.flatnonzero(self._left_or_presumed()))[:most]
+        return self._calls_without(_ACQUITTED).positions(most)
+
+    def count_left(self) -> int:
+        """How many these are."""
+        if self._presumes:
+            return int(np.count_nonzero(self._left_or_presumed()))
+        return self._calls_without(_ACQUITTED).count()
+
+    def _left_or_presumed(self) -> npt.NDArray[np.bool_]:
+        """For each call below the top, whether it can be at fault: calls outside of a slice
+        cannot, those that are only presumed right can."""
+        assert self._presumed is not None
+        area = self._area()
+        presumed = self._presumed[self.top + 1 : self.stop] > self._searched
+        left: npt.NDArray[np.bool_] = area & (_ACQUITTED & ~ASIDE) == 0
+        return left & (presumed | (area & ASIDE == 0))
 
     def skips(self, position: int) -> int:
         """How often a call was skipped: 0, 1, or 2 when it was given up."""
@@ -462,7 +510,7 @@ class SearchSpace:
 
     def _callees(self, position: int, blocked: np.uint8) -> CallScan:
         stop = int(self.columns.end[position])
-        return CallScan(self.flags, blocked, position + 1, stop, self._callers)
+        return CallScan(self.flags, blocked, position + 1, stop, self._callers, maxima=self._maxima)
 
     def askable(self, positions: Int64s) -> Int64s:
         """Those of the positions that may be asked about now."""
@@ -488,4 +536,30 @@ class SearchSpace:
         return self.flags[self.top + 1 : self.stop]
 
     def _calls_without(self, flags: np.uint8) -> CallScan:
-        return CallScan(self.flags, flags, self.top + 1, self.stop)
+        return CallScan(self.flags, flags, self.top + 1, self.stop, maxima=self._maxima)
+
+
+def _covered(starts: Int64s, stops: Int64s, area: Bytes) -> Int64s | npt.NDArray[np.bool_]:
+    """The places in some disjoint ranges of an area: their indices if they are few, else a mask."""
+    sizes = stops - starts
+    total = int(sizes.sum())
+    if total < len(area) // 8:
+        return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(total)
+    steps = np.zeros(len(area) + 1, dtype=np.int8)
+    steps[starts] += 1
+    steps[stops] -= 1
+    np.cumsum(steps, out=steps)
+    return steps[:-1].view(np.bool_)
+
+
+def _sums_by(keys: Int64s, amounts: Floats) -> tuple[Int64s, Floats]:
+    """The distinct keys, and the sum of the amounts of each."""
+    first, last = int(keys.min()), int(keys.max())
+    if last - first < 4 * len(keys):
+        sums: Floats = np.bincount(keys - first, amounts).astype(np.float64)
+        is_key = np.zeros(last - first + 1, dtype=bool)
+        is_key[keys - first] = True
+        offsets = np.flatnonzero(is_key)
+        return offsets + first, sums[offsets]
+    distinct, places = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(places, amounts).astype(np.float64)

@@ -24,11 +24,35 @@ def slack(weight: float) -> float:
     return ROUNDING * max(1.0, abs(weight)) if np.isfinite(weight) else 0.0
 
 
+class BlockMaxima:
+    """For each block of a column of weights a number that none of its weights exceeds.
+
+    Computed once for each block. It stays true as long as weights only become smaller, as they do
+    when calls are removed; a column that is computed anew needs new maxima.
+    """
+
+    def __init__(self, weight: Floats) -> None:
+        self.weight = weight
+        self._maxima: dict[int, float] = {}
+
+    def now_in(self, weight: Floats) -> None:
+        """The same weights are in another array now."""
+        self.weight = weight
+
+    def over(self, start: int) -> float:
+        """The number for the block that a position lies in."""
+        first = start - start % _BLOCK
+        if first not in self._maxima:
+            self._maxima[first] = float(self.weight[first : first + _BLOCK].max())
+        return self._maxima[first]
+
+
 @dataclass(frozen=True, slots=True)
 class CallScan:
     """The positions from `start` to `stop` whose flags are not among the blocked ones.
 
-    With `callers`, only those that the call at `start - 1` leads to directly.
+    With `callers`, only those that the call at `start - 1` leads to directly. With `maxima`, blocks
+    of light calls are passed over without being read.
     """
 
     flags: Bytes
@@ -36,15 +60,16 @@ class CallScan:
     start: int
     stop: int
     callers: Int32s | None = None
+    maxima: BlockMaxima | None = None
 
     def heaviest_up_to(self, weight: Floats, limit: float) -> int | None:
         """The left-most of the heaviest that weigh at most `limit`."""
         limit += slack(limit)
         best, position = -np.inf, None
         for start, block in self._blocks():
-            here = weight[block]
-            if here.max() <= best + slack(best):
+            if self._maximum(weight, block) <= best + slack(best):
                 continue
+            here = weight[block]
             fitting = np.where(self._is_open(block) & (here <= limit), here, -np.inf)
             most = float(fitting.max())
             if most > best + slack(best):
@@ -57,9 +82,9 @@ class CallScan:
         limit -= slack(limit)
         best, position = np.inf, None
         for start, block in self._blocks():
-            here = weight[block]
-            if here.max() < limit:
+            if self._maximum(weight, block) < limit:
                 continue
+            here = weight[block]
             fitting = np.where(self._is_open(block) & (here >= limit), here, np.inf)
             least = float(fitting.min())
             if least < best - slack(least):
@@ -74,10 +99,10 @@ class CallScan:
         best, position = np.inf, 0
         rounding = slack(goal)
         for start, block in self._blocks():
-            here = weight[block]
-            most = float(here.max())
+            most = self._maximum(weight, block)
             if most <= goal and goal - most >= best - rounding:
                 continue
+            here = weight[block]
             distance = np.abs((here if own is None else here - own[block] / 2) - goal)
             distance[~self._is_open(block)] = np.inf
             least = float(distance.min())
@@ -92,9 +117,9 @@ class CallScan:
         positions: list[Int64s] = []
         room = most
         for start, block in self._blocks():
-            here = weight[block]
-            if here.max() < low:
+            if self._maximum(weight, block) < low:
                 continue
+            here = weight[block]
             fitting = np.flatnonzero(self._is_open(block) & (here >= low) & (here <= high))
             positions.append(start + fitting[:room])
             room -= len(positions[-1])
@@ -102,11 +127,20 @@ class CallScan:
                 break
         return np.concatenate(positions) if positions else np.empty(0, dtype=np.int64)
 
-    def positions(self) -> Int64s:
-        """All of them."""
-        positions = np.flatnonzero(self._is_open(slice(self.start, self.stop)))
-        positions += self.start
-        return positions
+    def positions(self, most: int | None = None) -> Int64s:
+        """All of them, or the first `most`."""
+        positions: list[Int64s] = []
+        room = self.stop - self.start if most is None else most
+        for start, block in self._blocks():
+            if room <= 0:
+                break
+            positions.append(start + np.flatnonzero(self._is_open(block))[:room])
+            room -= len(positions[-1])
+        return np.concatenate(positions) if positions else np.empty(0, dtype=np.int64)
+
+    def count(self) -> int:
+        """How many there are."""
+        return sum(int(np.count_nonzero(self._is_open(block))) for _, block in self._blocks())
 
     def first(self) -> int | None:
         """The left-most."""
@@ -137,8 +171,17 @@ class CallScan:
         return self.first() is not None
 
     def _blocks(self) -> Iterator[tuple[int, slice]]:
-        for start in range(self.start, self.stop, _BLOCK):
-            yield start, slice(start, min(start + _BLOCK, self.stop))
+        start = self.start
+        while start < self.stop:
+            stop = min(start - start % _BLOCK + _BLOCK, self.stop)
+            yield start, slice(start, stop)
+            start = stop
+
+    def _maximum(self, weight: Floats, block: slice) -> float:
+        """A number that no weight in a block exceeds."""
+        if self.maxima is not None and self.maxima.weight is weight:
+            return self.maxima.over(block.start)
+        return float(weight[block].max())
 
     def _is_open(self, block: slice) -> npt.NDArray[np.bool_]:
         is_open: npt.NDArray[np.bool_] = self.flags[block] & self.blocked == 0

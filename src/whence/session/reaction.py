@@ -313,7 +313,7 @@ def only_suspect(state: State, acquitted: Callable[[int], str | None]) -> Diagno
 def left_to_blame(state: State, most: int | None = None) -> tuple[int, ...]:
     """The ids of the calls that can be at fault now, at most the first `most` of them."""
     space = state.space()
-    below = space.left()[:most]
+    below = space.left(most)
     if space.top_is_acquitted or space.is_trusted(space.top):
         return _ids(state, below)
     return (state.tree.id(space.top), *_ids(state, below))
@@ -323,7 +323,7 @@ def count_left(state: State) -> int:
     """How many calls can be at fault now."""
     space = state.space()
     top_is_out = space.top_is_acquitted or space.is_trusted(space.top)
-    return len(space.left()) + (0 if top_is_out else 1)
+    return space.count_left() + (0 if top_is_out else 1)
 
 
 def _candidates(state: State, hidden: Int64s) -> Diagnosis:

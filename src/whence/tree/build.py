@@ -24,6 +24,7 @@ NO_PARENT = -1
 MAX_CALLS = 2**31 - 2
 """More than fit into the columns, whose entries are 32 bits wide."""
 
+_BLOCK = 1 << 16
 _EXACT = 2.0**53
 """Below this a float holds every whole number."""
 
@@ -55,11 +56,20 @@ class Rows:
     details: array[int] = field(default_factory=lambda: array("q"))
 
 
-def as_array(typecode: str, values: npt.NDArray[Any]) -> array[Any]:
-    """A column of rows from an existing array, copied once."""
-    column = array(typecode)
-    column.frombytes(np.ascontiguousarray(values.astype(typecode, copy=False)).view(np.uint8).data)
-    return column
+@dataclass(slots=True)
+class RowArrays:
+    """The same as whole arrays, which are not copied."""
+
+    ids: Int64s
+    parents: Int64s | Int32s | array[int]
+    functions: Int32s
+    rules: Int32s
+    outcomes: Bytes
+    own: Floats
+    equations: Int64s
+    efforts: Int32s
+    implicit: Bytes
+    details: Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,38 +96,40 @@ Arrange = Callable[[Int32s], TreeShape | None]
 """
 
 
-def link(rows: Rows, arrange: Arrange | None = None) -> Linked:
+def link(rows: Rows | RowArrays, arrange: Arrange | None = None) -> Linked:
     """Columns in preorder. Rows that do not form one tree raise `NotATree`.
 
     Empties the rows, unless `NotATree` is raised.
     """
-    ids = np.frombuffer(rows.ids, dtype=np.int64)
+    ids = _whole_column(rows.ids, np.int64)
     if len(ids) == 0:
         raise NotATree(0, "there is no call in it")
     if len(ids) > MAX_CALLS:
         raise NotATree(MAX_CALLS, f"there are more than {MAX_CALLS:,} calls")
-    parents = _parent_rows(ids, np.frombuffer(rows.parents, dtype=np.int64))
-    implicit = np.frombuffer(rows.implicit, dtype=np.uint8)
+    parents = _parent_rows(ids, _whole_column(rows.parents, np.int64))
+    implicit = _whole_column(rows.implicit, np.uint8)
     _check_implicit(ids, parents, implicit)
     shape = (arrange(parents) if arrange is not None else None) or _arranged(parents)
     order, end = shape.order, shape.end
     del parents
 
     def arranged(name: str, dtype: type[_Entry]) -> npt.NDArray[_Entry]:
-        written = getattr(rows, name)
-        setattr(rows, name, array(written.typecode))  # so that it is freed once it is arranged
-        values = np.frombuffer(written, dtype=dtype)
-        return values if order is None else values[order]
+        values = _whole_column(getattr(rows, name), dtype)
+        setattr(rows, name, array("b"))  # so that it is freed once it is arranged
+        # A column of one number in memory is the same in every order.
+        return values if order is None or values.strides == (0,) else values[order]
 
     del ids
     rows.parents = array("q")
     own = _shrunk(arranged("own", np.float64), 1.0)
     _check_weights(own)
+    one_table = rows.rules is rows.functions
+    function, rule = arranged("functions", np.int32), arranged("rules", np.int32)
     columns = Columns(
         parent=shape.parent,
         end=end,
-        function=arranged("functions", np.int32),
-        rule=arranged("rules", np.int32),
+        function=function,
+        rule=function if one_table else rule,
         depth=shape.depth,
         outcome=arranged("outcomes", np.uint8),
         own=own,
@@ -127,6 +139,12 @@ def link(rows: Rows, arrange: Arrange | None = None) -> Linked:
         implicit=_shrunk(arranged("implicit", np.uint8), 0),
     )
     return Linked(columns, arranged("ids", np.int64), arranged("details", np.int64))
+
+
+def _whole_column(
+    column: array[Any] | npt.NDArray[Any], dtype: type[_Entry]
+) -> npt.NDArray[_Entry]:
+    return np.frombuffer(column, dtype=dtype) if isinstance(column, array) else column
 
 
 def _check_weights(own: Floats) -> None:
@@ -143,6 +161,8 @@ def subtree_sums(own: Floats, end: Int32s) -> Floats:
     Exact for whole weights that sum up to less than 2**53; else off by the rounding of the total,
     but never less than a call's own weight, and exactly that for a call without callees.
     """
+    if own.strides == (0,):  # one number in memory, so the sums are multiples
+        return (end - np.arange(len(end), dtype=np.int32)) * own[:1]
     prefix = np.zeros(len(own) + 1)
     np.cumsum(own, out=prefix[1:])
     sums: Floats = prefix[end] - prefix[:-1]
@@ -154,7 +174,7 @@ def subtree_sums(own: Floats, end: Int32s) -> Floats:
 
 def _shrunk(column: npt.NDArray[_Entry], value: float) -> npt.NDArray[_Entry]:
     """The column, without taking memory if all entries are this value."""
-    if bool(np.all(column == value)):
+    if column.strides != (0,) and bool(np.all(column == value)):
         return np.broadcast_to(column.dtype.type(value), column.shape)
     return column
 
@@ -164,7 +184,7 @@ def without_implicit(count: int) -> Bytes:
     return np.broadcast_to(np.uint8(0), (count,))
 
 
-def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
+def _parent_rows(ids: Int64s, parents: Int64s | Int32s) -> Int32s:
     """Each row's parent as a row number."""
     count = len(ids)
     roots = np.flatnonzero(parents == NO_PARENT)
@@ -177,7 +197,7 @@ def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
             "a tree starts from one call",
         )
     if consecutive(ids):
-        rows = parents - int(ids[0])
+        rows = parents if ids[0] == 0 else parents - int(ids[0])
         missing = (rows < 0) | (rows >= count)
     else:
         by_id = np.argsort(ids, kind="stable")
@@ -196,8 +216,9 @@ def _parent_rows(ids: Int64s, parents: Int64s) -> Int32s:
         raise NotATree(
             row, f"call {ids[row]} names call {parents[row]} as its parent; there is none"
         )
-    rows[roots[0]] = NO_PARENT
-    return rows.astype(np.int32)
+    if rows[roots[0]] != NO_PARENT:
+        rows[roots[0]] = NO_PARENT
+    return rows.astype(np.int32, copy=False)
 
 
 def consecutive(ids: Int64s) -> bool:
@@ -205,7 +226,11 @@ def consecutive(ids: Int64s) -> bool:
     first, count = int(ids[0]), len(ids)
     if int(ids[-1]) - first != count - 1:
         return False
-    return bool(np.all(ids[1:] - ids[:-1] == 1))
+    return all(
+        np.array_equal(block, np.arange(first + start, first + start + len(block)))
+        for start in range(0, count, _BLOCK)
+        for block in [ids[start : start + _BLOCK]]
+    )
 
 
 def _check_implicit(ids: Int64s, parents: Int32s, implicit: Bytes) -> None:

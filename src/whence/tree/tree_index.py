@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ import numpy.typing as npt
 from whence.errors import WhenceError
 from whence.model.call import OutcomeKind
 from whence.ports import Columns, Int32s
-from whence.tree.build import NO_PARENT
+from whence.tree.build import NO_PARENT, consecutive
 from whence.tree.codec import decode_function, decode_rule, encode_function, encode_rule
 from whence.tree.column_tree import ColumnTree, DetailSource
 from whence.user_folders import (
@@ -39,12 +39,13 @@ from whence.user_folders import (
     write_private_file,
 )
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Raise it whenever the columns, the digests or the details of a tree change."""
 
 MIN_BYTES = 8 * 10**6
 MIN_LINES = 50_000
 
+_BLOCK = 1 << 16
 _SAMPLE = 64 * 2**10
 _FORGOTTEN = 24 * 60 * 60
 _TYPES: dict[str, type[np.generic]] = {
@@ -94,14 +95,22 @@ def is_worthwhile(size: int, lines: int) -> bool:
     return size >= MIN_BYTES or lines >= MIN_LINES
 
 
-def load(path: Path, stamp: Stamp, source: DetailSource) -> ColumnTree | None:
-    """The tree of a file from its index, or None if there is none that fits."""
+def load(
+    path: Path, stamp: Stamp, source: DetailSource, saved: ColumnTree | None = None
+) -> ColumnTree | None:
+    """The tree of a file from its index, or None if there is none that fits.
+
+    `saved`: the tree that this process has just saved in it, so that it need not be checked.
+    """
     try:
         directory = _directory(path)
         about = json.loads((directory / "about.json").read_bytes())
         if about["format"] != _format() or about["stamp"] != asdict(stamp):
             return None
-        return _load_columns(directory, about, source)
+        tree = _load_columns(directory, about, source, saved)
+        if saved is None:
+            _check(tree)
+        return tree
     except Exception:  # Whatever is wrong with the index, the file itself is there to be read.
         return None
 
@@ -127,7 +136,9 @@ def load_extras(
         return None
 
 
-def _load_columns(directory: Path, about: Mapping[str, Any], source: DetailSource) -> ColumnTree:
+def _load_columns(
+    directory: Path, about: Mapping[str, Any], source: DetailSource, saved: ColumnTree | None
+) -> ColumnTree:
     tables = json.loads((directory / "tables.json").read_bytes())
     functions = [decode_function(function) for function in tables["functions"]]
     rules = [decode_rule(rule) for rule in tables["rules"]]
@@ -136,6 +147,8 @@ def _load_columns(directory: Path, about: Mapping[str, Any], source: DetailSourc
         raise _Damaged
 
     def column(name: str) -> npt.NDArray[Any]:
+        if name in about["derived"]:
+            return _derived(name, column) if saved is None else _columns_of(saved)[name]
         dtype = np.dtype(_TYPES[name])
         if name in about["unwritten"]:
             return np.broadcast_to(dtype.type(_UNWRITTEN[name]), (count,))
@@ -147,7 +160,6 @@ def _load_columns(directory: Path, about: Mapping[str, Any], source: DetailSourc
 
     names = [name for name in _TYPES if name not in ("details", "ids")]
     columns = Columns(**{name: column(name) for name in names})
-    _check(columns, len(functions), len(rules))
     return ColumnTree(
         columns=columns,
         functions=functions,
@@ -160,28 +172,60 @@ def _load_columns(directory: Path, about: Mapping[str, Any], source: DetailSourc
     )
 
 
-def _check(columns: Columns, functions: int, rules: int) -> None:
+def _derived(name: str, column: Callable[[str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """A column that follows from others."""
+    if name == "rule":
+        return column("function")
+    end = column("end")
+    if name == "details":
+        return np.arange(len(end), dtype=np.int64)
+    positions = np.arange(len(end), dtype=end.dtype)
+    weight: npt.NDArray[Any] = np.subtract(end, positions, dtype=np.float64)
+    return weight
+
+
+def _derivable(arrays: Mapping[str, npt.NDArray[Any]]) -> list[str]:
+    """The columns that follow from others: they need not be written."""
+    own = arrays["own"]
+    equally_heavy = own.strides == (0,) and own[0] == 1
+    same = {
+        "rule": arrays["rule"] is arrays["function"],
+        "weight": equally_heavy,
+        "details": arrays["details"][0] == 0 and consecutive(arrays["details"]),
+    }
+    return [name for name, is_same in same.items() if is_same]
+
+
+def _check(tree: ColumnTree) -> None:
     """Check that a search over the columns stays inside them and ends."""
-    parent, end, depth = columns.parent, columns.end, columns.depth
-    positions = np.arange(len(parent), dtype=np.int32)
-    above = parent[1:]
-    sound = (
-        parent[0] == NO_PARENT
-        and depth[0] == 0
-        and end[0] == len(parent)
-        and bool(np.all((above >= 0) & (above < positions[1:])))
-        and bool(np.all(end > positions))
-        and bool(np.all(end[1:] <= end[above]))
-        and bool(np.all(depth[1:] == depth[above] + 1))
-        and _within(columns.function, functions)
-        and _within(columns.rule, rules)
-        and int(columns.outcome.max()) <= max(OutcomeKind)
-        and bool(np.all((columns.implicit == 0) | (end == positions + 1)))
-        and float(columns.own.min()) >= 0
-        and bool(np.all(np.isfinite(columns.weight)))
-    )
-    if not sound:
+    columns = tree.columns
+    first = columns.parent[0] == NO_PARENT and columns.depth[0] == 0
+    if not first or columns.end[0] != len(columns):
         raise _Damaged
+    for start in range(0, len(columns), _BLOCK):
+        if not _is_sound(tree, slice(start, min(start + _BLOCK, len(columns)))):
+            raise _Damaged
+
+
+def _is_sound(tree: ColumnTree, block: slice) -> bool:
+    """Whether some calls are sound. In blocks, because then no large arrays are made."""
+    columns = tree.columns
+    positions = np.arange(block.start, block.stop, dtype=np.int32)
+    end, below = columns.end[block], slice(max(block.start, 1), block.stop)
+    parent = columns.parent[below]
+    if not bool(np.all((parent >= 0) & (parent < positions[len(positions) - len(parent) :]))):
+        return False
+    return (
+        bool(np.all(end > positions))
+        and bool(np.all(columns.end[below] <= columns.end[parent]))
+        and bool(np.all(columns.depth[below] == columns.depth[parent] + 1))
+        and _within(columns.function[block], len(tree.functions))
+        and _within(columns.rule[block], len(tree.rules))
+        and int(columns.outcome[block].max()) <= max(OutcomeKind)
+        and bool(np.all((columns.implicit[block] == 0) | (end == positions + 1)))
+        and float(columns.own[block].min()) >= 0
+        and bool(np.all(np.isfinite(columns.weight[block])))
+    )
 
 
 def _within(column: Int32s, count: int) -> bool:
@@ -221,13 +265,11 @@ def save(
 
 
 def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: str) -> None:
-    arrays = {name: getattr(tree.columns, name) for name in _TYPES if hasattr(tree.columns, name)}
-    arrays["details"] = tree.details
-    if tree.ids is not None:
-        arrays["ids"] = tree.ids
+    arrays = _columns_of(tree)
     unwritten = [name for name, value in _UNWRITTEN.items() if bool(np.all(arrays[name] == value))]
+    derived = _derivable(arrays)
     for name, array in arrays.items():
-        if name not in unwritten:
+        if name not in unwritten and name not in derived:
             _save(directory / f"{name}.npy", array)
     tables = {
         "functions": [encode_function(function) for function in tree.functions],
@@ -242,9 +284,18 @@ def _write(directory: Path, path: Path, stamp: Stamp, tree: ColumnTree, kind: st
         "first_id": tree.first_id,
         "ids": tree.ids is not None,
         "unwritten": unwritten,
+        "derived": derived,
         "extras": kind,
     }
     write_private_file(directory / "about.json", json.dumps(about))
+
+
+def _columns_of(tree: ColumnTree) -> dict[str, npt.NDArray[Any]]:
+    arrays = {name: getattr(tree.columns, name) for name in _TYPES if hasattr(tree.columns, name)}
+    arrays["details"] = tree.details
+    if tree.ids is not None:
+        arrays["ids"] = tree.ids
+    return arrays
 
 
 def _save(path: Path, array: npt.NDArray[Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from whence.errors import UsageError
@@ -180,3 +182,23 @@ def test_an_empty_set_is_not_taken_for_a_dict() -> None:
     assert show(Value(Kind.DICT)) == "{}"
     assert show(Value(Kind.SET, omitted=2)) == "{…2 more}"
     assert show(Value(Kind.SET, "", (("[0]", atom("1")),))) == "{1}"
+
+
+@pytest.mark.parametrize("is_run", [True, False])
+def test_a_mark_on_one_of_many_printed_lines_makes_no_value_of_the_others(
+    is_run: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = tuple(f"line {number}" for number in range(1000))
+    printed = {"output": lines} if is_run else {"printed": "\n".join(lines) + "\n"}
+    made: list[str] = []
+
+    def noted(text: str) -> Value:
+        made.append(text)
+        return atom(text)
+
+    monkeypatch.setattr("whence.model.call.atom", noted)
+    marked = find_mark(replace(call(), **printed), "printed[700]['700']", input_side=False)
+    assert str(marked.mark) == "printed[700][5:8]"
+    assert made == ["'line 700'"]
+    with pytest.raises(UsageError, match=r"has no part \[1000\]; it has \[0\], \[1\]"):
+        find_mark(replace(call(), **printed), "printed[1000]", input_side=False)

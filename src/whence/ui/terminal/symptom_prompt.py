@@ -100,11 +100,15 @@ def _meant(default: Symptom | None) -> str:
 
 def _number_lines(lines: Sequence[str], most: int) -> list[Line]:
     width = len(str(len(lines)))
-    shown = [
-        Line(f"  {number:{width}} | {cut(line, _LONGEST)}") for number, line in enumerate(lines, 1)
-    ]
-    if len(shown) <= most:
-        return shown
-    left = len(shown) - most
+
+    def shown(first: int, stop: int) -> list[Line]:
+        return [
+            Line(f"  {number:{width}} | {cut(line, _LONGEST)}")
+            for number, line in enumerate(lines[first:stop], first + 1)
+        ]
+
+    if len(lines) <= most:
+        return shown(0, len(lines))
+    left = len(lines) - most
     note = Line(f"  … {left:,} more lines; all shows them", Tone.QUIET)
-    return [*shown[:_HEAD], note, *shown[_HEAD - most :]]
+    return [*shown(0, _HEAD), note, *shown(len(lines) - most + _HEAD, len(lines))]

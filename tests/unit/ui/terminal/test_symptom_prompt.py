@@ -51,3 +51,21 @@ def test_what_is_not_there_is_refused_and_asked_again() -> None:
 def test_where_nobody_answers_nothing_is_known() -> None:
     with pytest.raises(NobodySaid):
         asked("")
+
+
+def test_of_many_lines_only_those_that_are_shown_are_written(monkeypatch) -> None:
+    written: list[str] = []
+
+    def noted(line: str, width: int) -> str:
+        written.append(line)
+        return line
+
+    monkeypatch.setattr("whence.ui.terminal.symptom_prompt.cut", noted)
+    output = io.StringIO()
+    lines = [f"line {number}" for number in range(1, 5001)]
+    ask(PlainScreen(io.StringIO("n\n"), output), "It ended.", lines, None, accept)
+    assert written == [*lines[:4], *lines[-10:]]
+    assert "  4990" not in output.getvalue()
+    assert "     4 | line 4\n  … 4,986 more lines; all shows them\n  4991 | line 4991\n" in (
+        output.getvalue()
+    )

@@ -33,7 +33,7 @@ from whence.langs.python.oracles.recipe_comparison import (
     compare_equations,
 )
 from whence.langs.python.oracles.recipe_json import CannotEncode, encode_recipe
-from whence.langs.python.oracles.reference_runs import NotFullyRecorded, equation_at
+from whence.langs.python.oracles.reference_runs import MOST_BELOW, NotFullyRecorded, equation_at
 from whence.langs.python.oracles.worker.worker_protocol import (
     CallDone,
     CallRequest,
@@ -43,7 +43,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
 )
 from whence.langs.python.oracles.worker_process import CALLING, Worker, WorkerFailed
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.call_recipes import CallRecipe, CallTooLong, RecipeSource, place_of
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.langs.python.trace.value_recipes import Recipe
 from whence.model.call import Call, OutcomeKind
@@ -59,8 +59,6 @@ _DECLARING = re.compile(
 """An import of what contracts are declared with. Without one, no worker is started."""
 _MOST_READ = 100
 """The most callees that are read for one question."""
-_MOST_BELOW = 20_000
-"""A call with more calls below it is not compared with its `whence.spec`: all would be read."""
 _VERDICTS = {
     "inadmissible": Verdict.INADMISSIBLE,
     "wrong": Verdict.WRONG,
@@ -105,7 +103,10 @@ class ContractOracle:
         verdict = self._judge_assert(position, question)
         if verdict is not None or not self._declares:
             return verdict
-        call = RecipeSource(source).call_recipe(number)
+        try:
+            call = RecipeSource(source).call_recipe(number)
+        except CallTooLong:
+            return None
         if is_body(call.code) or call.code.flags & f.STEPPED or "<" in call.code.qualname:
             return None
         with contextlib.suppress(CannotEncode, WorkerFailed, WhenceError):
@@ -210,14 +211,13 @@ class ContractOracle:
 
 
 def equation_at_or_none(
-    tree: ColumnTree, position: int, most: int = _MOST_BELOW
+    tree: ColumnTree, position: int, most: int = MOST_BELOW
 ) -> CallEquation | None:
     """A call with all calls below it, if all were recorded and are not too many to read."""
-    columns = tree.columns
-    if position >= len(columns) or int(columns.end[position]) - position > most:
+    if position >= len(tree.columns):
         return None
     try:
-        return equation_at(tree, position)
+        return equation_at(tree, position, most)
     except NotFullyRecorded:
         return None
 

@@ -48,7 +48,8 @@ from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recording_signature import require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.call_recipes import CallRecipe, CallTooLong, RecipeSource, place_of
+from whence.langs.python.trace.joined_processes import own_details
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
@@ -61,6 +62,8 @@ from whence.tree.column_tree import ColumnTree
 IN_PLACE = "made again in its place"
 FEW = 100
 """The most calls below a call that are judged in order to judge it."""
+_MOST_CALLEES = 1000
+"""The most callees of a call that are judged in order to judge it."""
 RUNNING = 120.0
 """Seconds that a whole run of the reference may take."""
 
@@ -174,17 +177,18 @@ class ReferenceOracle:
         wrong = position
         while wrong > 0 and not self._is_judged(wrong, Verdict.WRONG):
             wrong = int(columns.parent[wrong])
-        suspects = set()
-        at, end = wrong, int(columns.end[wrong])
-        while at < end:
-            if self._is_judged(at, Verdict.RIGHT):
-                at = int(columns.end[at])
-                continue
-            function = int(columns.function[at])
-            if any(self.versions.same(code) is not True for code in self._codes[function]):
-                suspects.add(function)
-            at += 1
+        end = int(columns.end[wrong])
+        is_open = np.ones(end - wrong, dtype=bool)
+        for judged in self._judged:
+            if wrong <= judged < end and self._is_judged(judged, Verdict.RIGHT):
+                is_open[judged - wrong : int(columns.end[judged]) - wrong] = False
+        functions = np.unique(columns.function[wrong:end][is_open]).tolist()
+        suspects = {number for number in functions if not self._is_same(number)}
         return suspects <= {int(columns.function[position])}
+
+    def _is_same(self, function: int) -> bool:
+        """Whether all code of a function is as it is in the reference."""
+        return all(self.versions.same(code) is True for code in self._codes[function])
 
     def _is_judged(self, position: int, verdict: Verdict) -> bool:
         judged = self._judged.get(position)
@@ -271,13 +275,17 @@ class ReferenceOracle:
 
     def unchanged(self) -> list[str]:
         """The functions none of whose calls can be at fault."""
-        numbers = self.tree.columns.function.tolist()
-        called = dict.fromkeys(self.tree.functions[number].name for number in numbers)
-        for position, number in enumerate(numbers):
-            name = self.tree.functions[number].name
-            if name in called and not self._is_unchanged(position):
-                del called[name]
-        return list(called)
+        if not self.versions.only_functions_differ:
+            return []
+        columns = self.tree.columns
+        functions, first = np.unique(columns.function, return_index=True)
+        unrecorded = set(columns.function[own_details(self.tree)[1] < 0].tolist())
+        in_order = functions[np.argsort(first)].tolist()
+        return [
+            self.tree.functions[number].name
+            for number in in_order
+            if self._is_same(number) and number not in unrecorded
+        ]
 
     def close(self) -> None:
         """End the workers and remove temporary folders."""
@@ -317,7 +325,10 @@ class ReferenceOracle:
             return Verdict.RIGHT, "no code that ran in it differs"
         if code.module == "__main__" and code.qualname == "<module>":
             return self._judge_run()
-        call = recipes.call_recipe(number)
+        try:
+            call = recipes.call_recipe(number)
+        except CallTooLong as problem:
+            raise NotKnownHere(str(problem)) from None
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
             raise NotKnownHere("it did not end")
         cut_off = self.tree.columns.outcome[position] == OutcomeKind.NOT_TERMINATED
@@ -418,10 +429,13 @@ class ReferenceOracle:
         return few and self._is_unchanged(position) and self._callees_are_right(position)
 
     def _callees_are_right(self, position: int) -> bool:
-        """Whether all callees of a call are known to be right."""
+        """Whether all callees of a call are known to be right; `NotKnownHere` if they are many."""
         columns = self.tree.columns
-        at = position + 1
+        at, judged = position + 1, 0
         while at < int(columns.end[position]):
+            judged += 1
+            if judged > _MOST_CALLEES:
+                raise NotKnownHere("it called too much to judge all of that")
             try:
                 if self._verdict(at)[0] is not Verdict.RIGHT:
                     return False
@@ -454,17 +468,11 @@ class ReferenceOracle:
     @cached_property
     def _codes(self) -> dict[int, list[CodeEntry]]:
         """The code of each function; of one name there may be several."""
-        entries: dict[tuple[int, int, int], CodeEntry] = {}
-        recipes: dict[int, RecipeSource] = {}
-        for position, function in enumerate(self.tree.columns.function.tolist()):
-            source, number = place_of(self.tree, position)
-            if number > 0:
-                reader = recipes.setdefault(id(source), RecipeSource(source))
-                code = reader.code_of(number)
-                entries.setdefault((function, id(source), code), source.tables.code(code))
         codes: dict[int, list[CodeEntry]] = defaultdict(list)
-        for (function, _, _), entry in entries.items():
-            codes[function].append(entry)
+        for position in _calls_of_each_code(self.tree):
+            source, number = place_of(self.tree, position)
+            function = int(self.tree.columns.function[position])
+            codes[function].append(source.tables.code(RecipeSource(source).code_of(number)))
         return codes
 
     def _is_whole(self, position: int) -> bool:
@@ -472,6 +480,18 @@ class ReferenceOracle:
         if self._has_unrecorded_processes or self.tree.columns.implicit[position:end].any():
             return False
         return bool((self.tree.details[position:end] > 0).all())
+
+
+def _calls_of_each_code(tree: ColumnTree) -> list[int]:
+    """The first call of each function in each process: there a function has one code."""
+    members, details = own_details(tree)
+    calls = np.flatnonzero(details > 0)
+    processes = int(members.max()) + 1
+    codes = tree.columns.function[calls].astype(np.int64) * processes + members[calls]
+    first = np.full(len(tree.functions) * processes, -1, dtype=np.int64)
+    first[codes[::-1]] = calls[::-1]  # of several the last one stays, which is the first call
+    positions: list[int] = np.sort(first[first >= 0]).tolist()
+    return positions
 
 
 def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:

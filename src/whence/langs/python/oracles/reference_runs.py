@@ -12,11 +12,12 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from whence.errors import WhenceError
 from whence.langs.python.launching.own_python import WHOLE_RUN, start_command
@@ -35,7 +36,12 @@ from whence.langs.python.oracles.recipe_comparison import (
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, encode_message
 from whence.langs.python.oracles.worker_process import ProgramVersion
 from whence.langs.python.recording_signature import require_own
-from whence.langs.python.trace.call_recipes import CallRecipe, RecipeSource, place_of
+from whence.langs.python.trace.call_recipes import (
+    CallRecipe,
+    CallTooLong,
+    RecipeSource,
+    place_of,
+)
 from whence.langs.python.trace.joined_processes import main_process
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_reader import open_trace
@@ -51,11 +57,20 @@ from whence.tree.column_tree import ColumnTree
 
 _MOST = 200
 """More calls with the same inputs are not compared with one."""
+_MOST_READ = 20_000
+"""Among more calls of a function, none with the same inputs is looked for."""
+MOST_BELOW = 20_000
+"""A call with more calls below it is not compared: all would be read."""
 
 
-def equation_at(tree: ColumnTree, position: int) -> CallEquation:
-    """A call of a trace with all that it called; `NotFullyRecorded` if some is missing."""
+def equation_at(tree: ColumnTree, position: int, most: int = MOST_BELOW) -> CallEquation:
+    """A call of a trace with all that it called.
+
+    `NotFullyRecorded` if some is missing, or if it is more than `most` calls.
+    """
     end = int(tree.columns.end[position])
+    if end - position > most:
+        raise NotFullyRecorded("it called too much to be read as a whole")
     source, first = place_of(tree, position)
     numbers = tree.details[position:end]
     if int(numbers.min()) < 1 or bool(tree.columns.implicit[position:end].any()):
@@ -69,7 +84,7 @@ def equation_at(tree: ColumnTree, position: int) -> CallEquation:
             recipes.variables_during(numbers),
             recipes.printed_by(numbers),
         )
-    except MalformedTrace as problem:
+    except (CallTooLong, MalformedTrace) as problem:
         raise NotFullyRecorded(str(problem)) from None
 
 
@@ -107,23 +122,31 @@ class RecordedReferenceRun:
     tree: ColumnTree
 
     def __post_init__(self) -> None:
-        self._by_function: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for position in range(1, len(self.tree.columns)):
-            function = self.tree.functions[int(self.tree.columns.function[position])]
-            self._by_function[function.module, function.qualname].append(position)
         self._keys: dict[int, str | None] = {}
 
     def equal(self, wanted: CallRecipe, key: str) -> list[int]:
-        """The calls of the same function with the same inputs."""
-        positions = []
-        for position in self._by_function.get((wanted.code.module, wanted.code.qualname), ()):
-            if position not in self._keys:
-                source, number = place_of(self.tree, position)
+        """The calls of the same function with the same inputs; none if there are too many."""
+        code = wanted.code
+        numbers = [
+            number
+            for number, function in enumerate(self.tree.functions)
+            if (function.module, function.qualname) == (code.module, code.qualname)
+        ]
+        calls = np.flatnonzero(np.isin(self.tree.columns.function, numbers))
+        calls = calls[calls > 0]
+        if len(calls) > _MOST_READ:
+            return []
+        return [position for position in calls.tolist() if self._key(position) == key]
+
+    def _key(self, position: int) -> str | None:
+        if position not in self._keys:
+            source, number = place_of(self.tree, position)
+            try:
                 call = RecipeSource(source).call_recipe(number) if number > 0 else None
-                self._keys[position] = None if call is None else inputs_key(call)
-            if self._keys[position] == key:
-                positions.append(position)
-        return positions
+            except CallTooLong:
+                call = None
+            self._keys[position] = None if call is None else inputs_key(call)
+        return self._keys[position]
 
 
 class ReferenceRuns:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.many_records import CHANGED_FILE
 from whence.langs.python.trace.recorded_effects import UNKNOWN, bound, effects_on
 from whence.langs.python.trace.run_ending import STOPS, RunEnding
 from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_records import (
     AFTER_INPUTS,
-    CHANGED_FILE,
     GLOBALS,
     LAST,
     CallHead,
@@ -37,11 +37,18 @@ from whence.model.call import (
     Rule,
 )
 from whence.model.value import Value, atom, show
-from whence.ports import Int64s
+from whence.ports import Bytes, Int64s
 
 MOST_YIELDED = 2000
 """At most this many values of a generator are read."""
 MOST_EFFECTS = 100
+MOST_EVENTS = 5_000
+"""Of more records between the first and the last of a call, the values are not read."""
+MOST_TEXTS = 50_000
+"""At most this many texts that a call printed are read."""
+TOO_OFTEN = atom("<not known: it changed too often to be read>")
+_BEGINS = (f.RESUME, f.THROW, f.SEND)
+_SUSPENDS = (f.YIELD, f.BARE_YIELD)
 
 
 @dataclass(slots=True)
@@ -119,8 +126,7 @@ class CallReader:
         if not code.is_stepped:
             reading.begin(int(self._records.positions.call_at[number]))
         arguments = self._inputs(reading, head)
-        for position in self._records.events(number):
-            self._event(reading, position)
+        self._events(reading, self._records.events(number))
         outcome = self._outcome(reading)
         captured = () if head.bare else reading.inputs[len(code.parameters) :]
         reads = [
@@ -161,6 +167,13 @@ class CallReader:
         )  # its inputs may be among what is raised
         return self._root(_Reading(0, code, ValueIdentities()), place, len(code.inputs))[0]
 
+    def printed(self, positions: Int64s) -> list[str]:
+        """The texts of some OUTPUT records, or of the first of very many."""
+        texts = list(self._records.many(positions[:MOST_TEXTS]).texts())
+        if len(positions) > MOST_TEXTS:
+            texts.append(f"\n…{len(positions) - MOST_TEXTS:,} more texts\n")
+        return texts
+
     def _site(self, head: CallHead) -> Location | None:
         if head.site == 0 or head.parent <= 0:
             return None
@@ -190,12 +203,53 @@ class CallReader:
         root = RootValue(reading.identities, number, inputs, same_as)
         return self._records.read_root(ValueReader, root, position)
 
+    def _events(self, reading: _Reading, positions: Int64s) -> None:
+        """Read the records between the first and the last.
+
+        Of very many, all counts and steps are known, but the later values are not: an input that
+        changed then is one whose value is not known.
+        """
+        kinds = self._records.many(positions).kinds()
+        is_text = kinds == f.OUTPUT
+        reading.printed = self.printed(positions[is_text])
+        positions, kinds = positions[~is_text], kinds[~is_text]
+        for position in positions[:MOST_EVENTS].tolist():
+            self._event(reading, position)
+        if len(positions) > MOST_EVENTS:
+            self._late_events(reading, positions[MOST_EVENTS:], kinds[MOST_EVENTS:])
+
+    def _late_events(self, reading: _Reading, positions: Int64s, kinds: Bytes) -> None:
+        begins, suspends = np.isin(kinds, _BEGINS), np.isin(kinds, _SUSPENDS)
+        is_step = begins | suspends
+        # For each record, whether the call ran when it was written, and after it.
+        last_step = np.maximum.accumulate(np.where(is_step, np.arange(len(kinds)), -1))
+        runs_after = np.where(last_step < 0, reading.running, begins[last_step])
+        ran = np.concatenate([[reading.running], runs_after[:-1]])
+        reading.begins += positions[begins & ~ran].tolist()
+        reading.ends += positions[suspends & ran].tolist()
+        if not reading.code.flags & f.COROUTINE:
+            reading.yields += int(np.count_nonzero(suspends))
+        passed = int(np.count_nonzero((kinds == f.SEND) | (kinds == f.THROW)))
+        if passed:
+            reading.more_reads.append(Binding("sent", atom(f"…{passed:,} more")))
+        changes = np.isin(kinds, (f.CHANGED, f.LOST))
+        if not bool((is_step | changes).all()):
+            raise MalformedTrace(CHANGED_FILE)
+        inputs = self._records.many(positions[changes]).second_numbers()
+        for is_own in (True, False):
+            reading.running = is_own
+            for which in np.unique(inputs[ran[changes] == is_own]).tolist():
+                if which >= len(reading.now):
+                    raise MalformedTrace("an input changes that there is not")
+                self._changed(reading, which, TOO_OFTEN)
+        reading.running = bool(runs_after[-1])
+
     def _event(self, reading: _Reading, position: int) -> None:
         record, _, place = self._records.fields(position, 1)
-        if record in (f.YIELD, f.BARE_YIELD):
+        if record in _SUSPENDS:
             reading.suspend(position)
             self._yielded(reading, record, place)
-        elif record in (f.RESUME, f.THROW, f.SEND):
+        elif record in _BEGINS:
             reading.begin(position)
             if record != f.RESUME:
                 # The value of the yield at which it was left, which has the same number.
@@ -211,8 +265,6 @@ class CallReader:
             if record == f.CHANGED:
                 after, _ = self._root(reading, place, reading.next_root(), which)
             self._changed(reading, which, after)
-        elif record == f.OUTPUT:
-            reading.printed.append(self._records.output_text(place))
         else:
             raise MalformedTrace(CHANGED_FILE)
 
@@ -245,8 +297,8 @@ class CallReader:
     def _outcome(self, reading: _Reading) -> Outcome:
         position, code = int(self._records.positions.exit_at[reading.number]), reading.code
         yielded = tuple(reading.yielded)
-        if reading.yields > MOST_YIELDED:
-            yielded += (atom(f"…{reading.yields - MOST_YIELDED:,} more"),)
+        if reading.yields > len(yielded):
+            yielded += (atom(f"…{reading.yields - len(yielded):,} more"),)
         waiting = code.flags & f.COROUTINE
         if position < 0:
             left = reading.running or waiting
@@ -293,11 +345,15 @@ class CallReader:
             first = bound(self._global(reading, records, int(before[0])))
             if first is not None:
                 reads.append(Binding(name, first))
-            for start, stop in _runs(before.tolist(), after.tolist()):
+            runs = _runs(before, after)
+            for start, stop in runs[:MOST_EFFECTS]:
                 old = self._global(reading, records, start)
                 new = self._global(reading, records, stop)
-                if old != new and len(effects) < MOST_EFFECTS:
+                if old != new:
                     effects += effects_on(name, old, new)
+            if len(runs) > MOST_EFFECTS:
+                old = self._global(reading, records, runs[MOST_EFFECTS][0])
+                effects += effects_on(name, old, TOO_OFTEN)
         return reads, effects
 
     def _global(self, reading: _Reading, records: Int64s, count: int) -> Value | None:
@@ -322,17 +378,17 @@ def _defined(code: CodeEntry, outcome: Outcome) -> str:
     return f"class {name} raised{raised} while it was defined"
 
 
-def _runs(before: list[int], after: list[int]) -> list[tuple[int, int]]:
+def _runs(before: Int64s, after: Int64s) -> list[tuple[int, int]]:
     """The steps in which a variable changed; consecutive steps of one call are joined."""
-    runs: list[tuple[int, int]] = []
-    for start, stop in zip(before, after, strict=False):
-        if start == stop:
-            continue
-        if runs and runs[-1][1] == start:
-            runs[-1] = runs[-1][0], stop
-        else:
-            runs.append((start, stop))
-    return runs
+    count = min(len(before), len(after))
+    before, after = before[:count], after[:count]
+    changed = before != after
+    before, after = before[changed], after[changed]
+    if not len(before):
+        return []
+    apart = before[1:] != after[:-1]
+    starts, stops = before[np.append(True, apart)], after[np.append(apart, True)]
+    return list(zip(starts.tolist(), stops.tolist(), strict=True))
 
 
 def _distinct(bindings: list[Binding]) -> tuple[Binding, ...]:

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from whence.errors import WhenceError
 from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.call_reader import MOST_EVENTS, MOST_TEXTS
 from whence.langs.python.trace.joined_processes import JoinedProcessSource, member_of
-from whence.langs.python.trace.trace_format import MalformedTrace, read_text
+from whence.langs.python.trace.many_records import CHANGED_FILE
+from whence.langs.python.trace.trace_format import MalformedTrace
 from whence.langs.python.trace.trace_pages import TraceError
 from whence.langs.python.trace.trace_records import (
     AFTER_INPUTS,
-    CHANGED_FILE,
     GLOBALS,
     LAST,
     NO_CODE,
@@ -100,6 +102,10 @@ class CallRecipe:
             yield self.outcome.value
 
 
+class CallTooLong(WhenceError):
+    """A call yielded, printed or changed something too often to be read as recipes."""
+
+
 def call_recipe(tree: Tree, position: int) -> CallRecipe:
     """The call at a position as recipes; `TraceError` if it is not one of a trace."""
     source, number = place_of(tree, position)
@@ -151,7 +157,7 @@ class RecipeSource:
         self.tables = source.tables
 
     def call_recipe(self, number: int) -> CallRecipe:
-        """A call by its number, from 1 on."""
+        """A call by its number, from 1 on; `CallTooLong` if reading it would take too long."""
         try:
             if number < 1:
                 raise MalformedTrace("it is no call of its own")
@@ -220,17 +226,12 @@ class RecipeSource:
 
     def printed_by(self, numbers: Int64s) -> dict[int, str]:
         """What some calls wrote to each standard stream, in the order of time."""
-        written: list[tuple[int, int, str]] = []
-        for number in numbers.tolist():
-            for position in self._records.events(number):
-                record, _, place = self._records.fields(position, 1)
-                if record == f.OUTPUT:
-                    data, start = self.tables.data_at(place)
-                    written.append((position, data[start], read_text(data, start + 1)[0]))
-        printed: dict[int, str] = {}
-        for _, stream, text in sorted(written):
-            printed[stream] = printed.get(stream, "") + text
-        return printed
+        positions = self._records.positions
+        written = np.sort(positions.event_at[np.isin(positions.event_call, numbers)])
+        printed: dict[int, list[str]] = {}
+        for stream, text in self._records.many(self._texts_among(written)[0]).outputs():
+            printed.setdefault(stream, []).append(text)
+        return {stream: "".join(texts) for stream, texts in printed.items()}
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -247,7 +248,11 @@ class RecipeSource:
         inputs = dict(reading.now)
         if not code.flags & f.STEPPED:
             self._starts(reading, int(self._records.positions.call_at[number]))
-        for event in self._records.events(number):
+        texts, events = self._texts_among(self._records.events(number))
+        if len(texts) > MOST_TEXTS or len(events) > MOST_EVENTS:
+            raise CallTooLong("it has too many records to be read as a whole")
+        reading.printed = list(self._records.many(texts).outputs())
+        for event in events.tolist():
             self._take(reading, event)
         outcome = self._ending(reading, int(self._records.positions.exit_at[number]))
         reads, changed_reads = self._variables(reading)
@@ -264,11 +269,16 @@ class RecipeSource:
             disturbed=reading.disturbed,
         )
 
+    def _texts_among(self, positions: Int64s) -> tuple[Int64s, Int64s]:
+        """The positions of OUTPUT records among some, and the others."""
+        is_text = self._records.many(positions).kinds() == f.OUTPUT
+        return positions[is_text], positions[~is_text]
+
     def _begin(self, number: int, code: CodeEntry) -> int:
         """Where a call's first step begins; -1 if it was never resumed."""
         if not code.flags & f.STEPPED:
             return int(self._records.positions.call_at[number])
-        for position in self._records.events(number):
+        for position in map(int, self._records.events(number)):
             if self._records.fields(position, 1)[0] in (f.RESUME, f.THROW):
                 return position
         return -1
@@ -315,9 +325,6 @@ class RecipeSource:
             if not reading.running:
                 reading.disturbed = f"others changed {name} while it was suspended"
             reading.changed[name] = after
-        elif record == f.OUTPUT:
-            data, start = self.tables.data_at(place)
-            reading.printed.append((data[start], read_text(data, start + 1)[0]))
         else:
             raise MalformedTrace(CHANGED_FILE)
 

@@ -19,7 +19,13 @@ from pathlib import Path, PurePath
 
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import value_recipes as r
-from whence.langs.python.trace.call_recipes import CallRecipe, call_recipe, dangling, place_of
+from whence.langs.python.trace.call_recipes import (
+    CallRecipe,
+    CallTooLong,
+    call_recipe,
+    dangling,
+    place_of,
+)
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
@@ -54,7 +60,10 @@ class EquationDigests:
             raise NoEquationDigest("it is the whole run" if number == 0 else "it was not recorded")
         if not source.file.header.knows_effects:
             raise NoEquationDigest("not all that it read and changed was recorded")
-        call = call_recipe(self._tree, position)
+        try:
+            call = call_recipe(self._tree, position)
+        except CallTooLong as problem:
+            raise NoEquationDigest(str(problem)) from None
         name = self._function(source, call.code)
         writer = _Writer(lambda module: self._module(source, module))
         inputs = {"version": _VERSION, "function": name, **_inputs(call, writer)}

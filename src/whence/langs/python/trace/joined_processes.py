@@ -30,7 +30,7 @@ from whence.langs.python.trace.trace_source import TraceSource
 from whence.model.call import Call, Function, OutcomeKind, Rule
 from whence.ports import Int64s
 from whence.regular_files import read_regular_file
-from whence.tree.build import Rows, as_array, link
+from whence.tree.build import RowArrays, Rows, link
 from whence.tree.column_tree import ColumnTree, assemble_tree
 
 _SPAN = 2**42
@@ -112,6 +112,13 @@ def member_of(detail: int) -> tuple[int, int]:
     """The number of the trace that holds a detail of the joined tree, and its detail there."""
     member, own = divmod(detail, _SPAN)
     return member, own - _HALF
+
+
+def own_details(tree: ColumnTree) -> tuple[Int64s, Int64s]:
+    """For each call of a recording: the number of its trace, and its detail there."""
+    if not isinstance(tree.sources[0], JoinedProcessSource):
+        return np.broadcast_to(np.int64(0), tree.details.shape), tree.details
+    return tree.details // _SPAN, tree.details % _SPAN - _HALF
 
 
 OpenTree = Callable[[TraceFile], ColumnTree]
@@ -299,8 +306,11 @@ def _join(
             columns[name].append(np.asarray(values))
     _make_explicit(columns, placed_below[1:], functions, base)
     typecodes = {name: getattr(Rows(), name).typecode for name in Rows.__slots__}
-    rows = Rows(
-        **{name: as_array(code, np.concatenate(columns[name])) for name, code in typecodes.items()}
+    rows = RowArrays(
+        **{
+            name: np.concatenate(columns[name]).astype(code, copy=False)
+            for name, code in typecodes.items()
+        }
     )
     rules = [Rule(function.name, function.name, function.location) for function in functions.table]
     first_ids = [int(numbers[0]) for numbers in ids]

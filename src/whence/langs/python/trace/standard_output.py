@@ -51,11 +51,14 @@ def split_lines(pieces: Iterable[tuple[int, str]]) -> StandardOutput:
         cut = _CUT.search(text) if len(text) > _LONGEST else None
         whole = text if cut is None else text[: cut.start()]
         room -= len(whole)
-        *ended, rest = whole.split("\n")
-        for part in ended:
-            parts.append(part)
-            calls[call] = None
-            finish()
+        if "\n" in whole:
+            *ended, rest = whole.split("\n")
+            for part in ended:
+                parts.append(part)
+                calls[call] = None
+                finish()
+        else:
+            rest = whole
         if rest:
             parts.append(rest)
             calls[call] = None

@@ -8,7 +8,6 @@ is trusted and so never blamed.
 from __future__ import annotations
 
 import os
-from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -43,7 +42,7 @@ from whence.langs.python.trace.trace_tables import CodeEntry, TablePositions, Tr
 from whence.model.call import Function, Location, OutcomeKind, Rule
 from whence.ports import Bytes
 from whence.tree import tree_index
-from whence.tree.build import Rows, as_array, link
+from whence.tree.build import RowArrays, link
 from whence.tree.column_tree import ColumnTree, assemble_tree
 
 Progress = Callable[[int, int], None]
@@ -145,9 +144,9 @@ def _tree(file: TraceFile, progress: Progress | None) -> ColumnTree:
         extras = {name: getattr(positions, name) for name in RecordPositions.__slots__}
         extras |= {name: getattr(directory, name) for name in TablePositions.__slots__}
         extras["pages"] = np.array([len(file)], dtype=np.int64)
-        tree_index.save(file.path, stamp, tree, _kind(file), extras)
-        # From now on the columns are those on disk, and the memory is free again.
-        return _kept(file, stamp) or tree
+        if tree_index.save(file.path, stamp, tree, _kind(file), extras):
+            # From now on the columns are those on disk, and the memory is free again.
+            return _kept(file, stamp, saved=tree) or tree
     return tree
 
 
@@ -161,8 +160,13 @@ def _stamp(file: TraceFile) -> tree_index.Stamp:
         return tree_index.stamp_of(opened)
 
 
-def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
-    """The tree from its index, or None if there is none that fits."""
+def _kept(
+    file: TraceFile, stamp: tree_index.Stamp, saved: ColumnTree | None = None
+) -> ColumnTree | None:
+    """The tree from its index, or None if there is none that fits.
+
+    `saved`: the tree that this process has just saved in it.
+    """
     narrow = ("event_call", "global_variable", "output_call")
     names = (*RecordPositions.__slots__, *TablePositions.__slots__, "pages")
     types: dict[str, type[np.generic]] = {
@@ -175,7 +179,8 @@ def _kept(file: TraceFile, stamp: tree_index.Stamp) -> ColumnTree | None:
     tables = TraceTables(
         file, TablePositions(**{name: extras[name] for name in TablePositions.__slots__})
     )
-    tree = tree_index.load(file.path, stamp, TraceSource(file, tables, positions))
+    source = TraceSource(file, tables, positions)
+    tree = tree_index.load(file.path, stamp, source, saved)
     calls = len(positions.call_at)
     if tree is None or len(positions.exit_at) != calls or int(tree.details.max()) >= calls:
         return None
@@ -259,12 +264,29 @@ def _lost_count(scanned: TraceScan, header: TraceHeader) -> list[int]:
 
 def _rows(
     scanned: TraceScan, numbers: list[int], outcomes: Bytes, not_recorded: int, lost: list[int]
-) -> Rows:
+) -> RowArrays:
     """The run, the calls in order of time, then stand-ins for skipped calls.
 
     The calls in `lost` are implicit: the number of their callees is not known.
     """
     count = len(scanned.parent)
+    function = np.zeros(count, dtype=np.int32)
+    function[1:] = np.array(numbers, dtype=np.int32)[scanned.code[1:]]
+    in_order = np.arange(count, dtype=np.int64)
+    rows = RowArrays(
+        ids=in_order,
+        parents=scanned.parent,
+        functions=function,
+        rules=function,
+        outcomes=outcomes,
+        own=np.broadcast_to(np.float64(1), (count,)),
+        equations=scanned.equation,
+        efforts=scanned.effort,
+        implicit=np.broadcast_to(np.uint8(0), (count,)),
+        details=in_order,
+    )
+    if not len(scanned.skipped_call) and not lost:
+        return rows
     skipped = np.zeros(count)
     np.add.at(skipped, scanned.skipped_call, scanned.skipped_count)
     calls_some = np.zeros(count, dtype=bool)
@@ -273,27 +295,23 @@ def _rows(
     implicit[lost] = True
     mixed = np.flatnonzero((skipped > 0) & calls_some)
     hidden = skipped[mixed]
-    total = count + len(mixed)
-    function = np.zeros(total, dtype=np.int32)
-    function[1:count] = np.array(numbers, dtype=np.int32)[scanned.code[1:]]
-    function[count:] = not_recorded
-    unique = [mix(UNIQUE, number) for number in range(count, total)]
+    unique = [mix(UNIQUE, number) for number in range(count, count + len(mixed))]
 
-    def joined(typecode: str, calls: npt.NDArray[Any], others: npt.ArrayLike) -> array[Any]:
-        values = np.concatenate([calls, np.asarray(others)]) if len(mixed) else calls
-        return as_array(typecode, values)
+    def joined(calls: npt.NDArray[Any], others: npt.ArrayLike) -> npt.NDArray[Any]:
+        return np.concatenate([calls, np.asarray(others).astype(calls.dtype)])
 
-    return Rows(
-        ids=as_array("q", np.arange(total, dtype=np.int64)),
-        parents=joined("q", scanned.parent, mixed),
-        functions=as_array("i", function),
-        rules=as_array("i", function),
-        outcomes=joined("B", outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
-        own=joined("d", np.where(implicit, 1 + skipped, 1.0), hidden),
-        equations=joined("q", scanned.equation, np.array(unique, np.uint64).astype(np.int64)),
-        efforts=joined("i", scanned.effort, np.full(len(mixed), len(NOT_RECORDED))),
-        implicit=joined("B", implicit, np.ones(len(mixed))),
-        details=joined("q", np.arange(count), skipped_detail(mixed, hidden.astype(np.int64))),
+    functions = joined(function, np.full(len(mixed), not_recorded))
+    return RowArrays(
+        ids=np.arange(count + len(mixed), dtype=np.int64),
+        parents=joined(scanned.parent, mixed),
+        functions=functions,
+        rules=functions,
+        outcomes=joined(outcomes, np.full(len(mixed), OutcomeKind.RETURNED)),
+        own=joined(np.where(implicit, 1 + skipped, 1.0), hidden),
+        equations=joined(scanned.equation, np.array(unique, np.uint64)),
+        efforts=joined(scanned.effort, np.full(len(mixed), len(NOT_RECORDED))),
+        implicit=joined(implicit.astype(np.uint8), np.ones(len(mixed))),
+        details=joined(rows.details, skipped_detail(mixed, hidden.astype(np.int64))),
     )
 
 

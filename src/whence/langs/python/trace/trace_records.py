@@ -13,8 +13,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.trace_format import MalformedTrace, read_text, read_v
-from whence.langs.python.trace.trace_pages import TraceFile, printable
+from whence.langs.python.trace.many_records import CHANGED_FILE, ManyRecords
+from whence.langs.python.trace.trace_format import MalformedTrace, read_v
+from whence.langs.python.trace.trace_pages import TraceFile
 from whence.langs.python.trace.trace_tables import CodeEntry, TraceTables
 from whence.langs.python.trace.value_decoder import RootValue
 from whence.ports import Int32s, Int64s
@@ -25,7 +26,6 @@ GLOBALS = 2**33
 """Roots from here on are not the call's own."""
 LAST = 2**62
 """A position behind all records."""
-CHANGED_FILE = "the file was changed after it was opened"
 NO_CODE = CodeEntry(0, "", "", "", 0, (), (), (), b"")
 
 
@@ -97,17 +97,17 @@ class TraceRecords:
         distance, code, site = fields
         return CallHead(record == f.BARE_CALL, number - distance, code, site, values)
 
-    def events(self, number: int) -> list[int]:
+    def events(self, number: int) -> Int64s:
         """The positions of the records of a call between its first and its last."""
-        calls = self.positions.event_call
-        start, stop = np.searchsorted(calls, [number, number + 1])
-        positions: list[int] = self.positions.event_at[start:stop].tolist()
-        return positions
+        return self.positions.event_at[_entries_of(self.positions.event_call, number)]
+
+    def many(self, positions: Int64s) -> ManyRecords:
+        """The records at some positions, to be read at once."""
+        return ManyRecords(self.file.payload, positions)
 
     def variable_records(self, variable: int) -> Int64s:
         """The positions of the records of a module variable."""
-        start, stop = np.searchsorted(self.positions.global_variable, [variable, variable + 1])
-        return self.positions.global_at[start:stop]
+        return self.positions.global_at[_entries_of(self.positions.global_variable, variable)]
 
     def fields(self, position: int, count: int) -> tuple[int, list[int], int]:
         """The kind of a record, its first `count` numbers, and the position of the next field."""
@@ -121,11 +121,6 @@ class TraceRecords:
             number, place = read_v(data, place)
             numbers.append(number)
         return record, numbers, base + place
-
-    def output_text(self, position: int) -> str:
-        """The text of an OUTPUT record, given the position of its descriptor."""
-        data, place = self.tables.data_at(position)
-        return printable(read_text(data, place + 1)[0])
 
     def read_root(
         self,
@@ -145,3 +140,10 @@ class TraceRecords:
             return reader(self.tables, there, root).read(start)[0], base + place
         value, place = reader(self.tables, data, root).read(place)
         return value, base + place
+
+
+def _entries_of(column: Int32s, number: int) -> slice:
+    """Where a number stands in a sorted column."""
+    # Numbers of another type would have the whole column converted first.
+    start, stop = np.searchsorted(column, np.array([number, number + 1], dtype=column.dtype))
+    return slice(int(start), int(stop))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class CallExpander(Protocol):
         """The tree whose top is this call."""
 
 
+_AT_ONCE = 10_000
+_KEPT_CALLS = 16
 _COUNT_BITS = 32
 _MOST_COUNTED = 2**_COUNT_BITS - 1
 
@@ -59,9 +61,14 @@ class TraceSource:
         self._ending = RunEnding(self.records)
         self._reader = CallReader(self.records, self._ending)
         self._expander: CallExpander | None = None
+        # One question reads the same few calls several times.
+        self._kept_call = lru_cache(_KEPT_CALLS)(self._read_call)
 
     def call(self, detail: int, function: Function, rule: Rule) -> Call:
         """The call in full."""
+        return self._kept_call(detail, function, rule)
+
+    def _read_call(self, detail: int, function: Function, rule: Rule) -> Call:
         if detail < 0:
             text = f"{skipped_by(detail)[1]:,} calls that were not recorded"
             return Call(function, rule, Outcome(OutcomeKind.RETURNED), text=text)
@@ -181,16 +188,15 @@ class TraceSource:
         return self._ending.how()
 
     def _output(self) -> Iterator[tuple[int, str]]:
-        numbers, positions = self.records.positions.output_call, self.records.positions.output_at
-        for number, position in zip(numbers.tolist(), positions.tolist(), strict=True):
-            yield number, self._output_at(position)
-
-    def _output_at(self, position: int) -> str:
-        return self.records.output_text(self.records.fields(position, 1)[2])
+        positions = self.records.positions
+        texts = self.records.many(positions.output_at).texts()
+        for start in range(0, len(positions.output_call), _AT_ONCE):
+            numbers = positions.output_call[start : start + _AT_ONCE].tolist()
+            yield from zip(numbers, texts, strict=False)
 
     def _run(self, function: Function, rule: Rule) -> Call:
         """The run itself."""
-        printed = [self._output_at(position) for position in self.records.events(0)]
+        printed = self._reader.printed(self.records.events(0))
         return Call(
             function,
             rule,

@@ -316,3 +316,18 @@ def test_a_call_with_very_many_callees_is_not_compared_with_its_spec(tmp_path: P
     tree = _counting(MANY.format(raising="-1", ending="return total"), tmp_path)
     assert equation_at_or_none(tree, 1, most=3000) is None
     assert equation_at_or_none(tree, 1, most=4000) is not None
+
+
+def test_of_a_call_with_very_many_records_nothing_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+import whence
+def f(n):
+    for x in range(n):
+        print(x)
+    return n
+f(100)
+"""
+    monkeypatch.setattr("whence.langs.python.trace.call_recipes.MOST_TEXTS", 50)
+    assert verdicts(source, tmp_path)["f"] == (None, "")

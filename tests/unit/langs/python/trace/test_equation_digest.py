@@ -170,3 +170,17 @@ def test_the_run_itself_is_not_known_again(tmp_path: Path) -> None:
     tree = open_trace(tmp_path / "program.whence")
     with pytest.raises(NoEquationDigest, match="the whole run"):
         EquationDigests(tree, tmp_path).of(0)
+
+
+def test_a_call_with_very_many_records_has_no_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr("whence.langs.python.trace.call_recipes.MOST_EVENTS", 50)
+    source = """
+def few(n):
+    yield from range(n)
+def many(n):
+    yield from range(n)
+list(few(20)), list(many(60))
+"""
+    known = digests(source, tmp_path)
+    assert isinstance(known["few"], tuple)
+    assert known["many"] == "it has too many records to be read as a whole"

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -257,3 +259,31 @@ def test_an_indexed_trace_still_tells_of_its_damage(maker, monkeypatch):
     assert first == second
     assert second is not None
     assert "check sum" in second.why_unread
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_columns_that_follow_from_others_are_not_in_the_index(
+    maker, encode, monkeypatch, tmp_path, is_plain
+):
+    monkeypatch.setattr(tree_index, "MIN_LINES", 0)
+    outer = maker.call(maker.code("f", ["x"]), encode["whole"](1))
+    generator = maker.call(maker.code("g", flags=f.GENERATOR), parent=outer)
+    inner = maker.call(maker.code("h"), parent=outer)
+    maker.of(f.RETURN, inner, value=bytes([f.NONE]))
+    if not is_plain:  # calls in an order that is not that of the tree, and skipped ones
+        maker.resume(generator)
+        maker.call(maker.code("k"), parent=generator)
+        maker.of(f.SKIPPED, outer, 7)
+    scanned = maker.open()
+    files = {path.name for path in (tmp_path / "cache").rglob("*.npy")}
+    kept = open_trace(maker.path)
+    assert "rule.npy" not in files
+    assert ("weight.npy" in files, "details.npy" in files) == (not is_plain, not is_plain)
+    for column in fields(scanned.columns):
+        one, other = (getattr(tree.columns, column.name) for tree in (scanned, kept))
+        assert one.tolist() == other.tolist()
+        assert one.dtype == other.dtype
+    assert kept.details.tolist() == scanned.details.tolist()
+    assert [kept.call(at) for at in range(len(kept.columns))] == [
+        scanned.call(at) for at in range(len(kept.columns))
+    ]
