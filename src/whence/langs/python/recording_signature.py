@@ -34,6 +34,8 @@ _MOST_SIGNED = 2**16
 
 _allowed: set[str] = set()
 """The recordings that the user allowed in this process, by their real path."""
+_own_folders: set[str] = set()
+"""Folders in which only this process and those that it starts record."""
 _checked: dict[tuple[object, ...], str] = {}
 """What `why_foreign` found, by the state of the files at that time."""
 
@@ -73,7 +75,8 @@ def sign(recording: AnyPath, folder: str) -> None:
 
 def why_foreign(recording: AnyPath) -> str:
     """Why a recording is not this user's own, in half a sentence; empty if it is."""
-    if os.path.realpath(recording) in _allowed:
+    path = os.path.realpath(recording)
+    if path in _allowed or any(path.startswith(folder) for folder in _own_folders):
         return ""
     state = tuple(map(_state, [*(path for _, path in _files(recording)),
                                _beside(recording, SIGNATURE)]))  # fmt: skip
@@ -95,6 +98,11 @@ def allow(recording: AnyPath) -> None:
     """Count a recording as the user's own, from now on if it can be signed."""
     _allowed.add(os.path.realpath(recording))
     sign(recording, key_folder())
+
+
+def count_as_own(folder: AnyPath) -> None:
+    """Count all recordings in a folder that this process has made as the user's own."""
+    _own_folders.add(os.path.join(os.path.realpath(folder), ""))
 
 
 def _check(recording: AnyPath) -> str:

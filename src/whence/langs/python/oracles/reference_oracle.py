@@ -46,6 +46,7 @@ from whence.langs.python.oracles.repaired_runs import RepairedRuns
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recording_signature import require_own
+from whence.langs.python.recording_signature import count_as_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, CallTooLong, RecipeSource, place_of
@@ -94,6 +95,7 @@ class ReferenceOracle:
         stdin = beside(source.file.path, "stdin")
         self.versions = VersionPair(source, self.reference, str(stdin))
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
+        count_as_own(self._folder)
         self._rebuilt_calls = RebuiltCalls(self.versions, self._folder, self.limit)
         self.reference_runs = ReferenceRuns(
             self.versions.other(), self._folder, self.running, self._is_replaced

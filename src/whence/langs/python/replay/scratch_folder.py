@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from whence.langs.python.recording_signature import count_as_own
+
 PREFIX = "whence-again-"
 _A_MOMENT = 600.0
 
@@ -26,6 +28,7 @@ class ScratchFolder(tempfile.TemporaryDirectory[str]):
         super().__init__(prefix=PREFIX)
         self._lock = os.open(self.name, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        count_as_own(self.name)
 
     def cleanup(self) -> None:
         """Remove the folder and its contents."""

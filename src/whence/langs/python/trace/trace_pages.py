@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from whence.errors import TreeFormatError
+from whence.langs.python.recording_signature import why_foreign
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.native_or_python_scan import decode_page
 from whence.langs.python.trace.trace_format import MalformedTrace
@@ -33,7 +34,7 @@ _KEPT_BYTES: Final = 32 * 2**20
 """The most bytes of decoded pages kept in memory."""
 _MAX_PAGES: Final = 2**34
 _MOST_RATIO: Final = 30
-"""How many times its size a trace may have when it is unpacked; recorders write up to about 3."""
+"""How many times its size a foreign trace may have when it is unpacked."""
 _FREE: Final = 16 * 2**20
 """So many bytes more, for small traces of equal records."""
 DAMAGED: Final = "a page is damaged: its bytes do not fit its check sum"
@@ -275,13 +276,19 @@ class TraceFile:
         return pages, place, why
 
     def _check_unpacked(self) -> None:
-        """Refuse a small file that would fill the memory: a few bytes may unpack to many calls."""
+        """Refuse a small file that would fill the memory: a few bytes may unpack to many calls.
+
+        A program that makes equal calls only has such a recording too, so the user's own is read.
+        """
         unpacked, most = sum(page.length for page in self._pages), _FREE + self.size * _MOST_RATIO
-        if unpacked > most:
+        if unpacked <= most:
+            return
+        why = why_foreign(_recording_of(self.path))
+        if why:
             raise TraceError(
                 self.path,
                 f"its {self.size:,} bytes unpack to {unpacked:,}, over {_MOST_RATIO} times as "
-                "many, which no recorder writes",
+                f"many, and {why}",
                 "record again",
             )
 
@@ -305,6 +312,15 @@ class TraceFile:
         except (OSError, ValueError, struct.error):
             return b""
         return records if tuple(about) == wanted and len(records) == length else b""
+
+
+def _recording_of(path: Path) -> Path:
+    """The recording that a trace is part of: those of child processes are in a folder beside it."""
+    folder = path.absolute().parent
+    if folder.name.endswith(f.FOLDER):
+        recording = folder.with_name(folder.name.removesuffix(f.FOLDER))
+        return recording if recording.is_file() else path
+    return path
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from whence.errors import WhenceError
+from whence.langs.python.recording_signature import key_folder, sign
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.trace_pages import TraceFile
@@ -169,3 +170,9 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(tmp_path):
     for _ in range(40):
         data += w.page_bytes(payload)
     assert "unpack to 41,943,040" in refused(tmp_path / "a", data)
+    sign(tmp_path / "a", key_folder())
+    assert len(TraceFile(tmp_path / "a")) == 40, "the user's own is read"
+    child = tmp_path / "a.d" / "1"
+    child.parent.mkdir()
+    child.write_bytes(data)
+    assert len(TraceFile(child)) == 40, "so is that of a child process"
