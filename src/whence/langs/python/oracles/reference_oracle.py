@@ -45,8 +45,7 @@ from whence.langs.python.oracles.reference_runs import (
 from whence.langs.python.oracles.repaired_runs import RepairedRuns
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
-from whence.langs.python.recording_signature import require_own
-from whence.langs.python.recording_signature import count_as_own
+from whence.langs.python.recording_signature import count_as_own, require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, CallTooLong, RecipeSource, place_of
