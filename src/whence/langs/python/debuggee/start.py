@@ -17,9 +17,7 @@ _CHUNK = 2**16
 def main(interpreter: InterpreterStart, descriptor: str) -> None:
     """Carry out the order that a descriptor holds. Failures end as in `whence` itself."""
     try:
-        order = Order.from_text(_read(int(descriptor)))
-        order.target.check()
-        execute(order, interpreter)
+        execute(_order(int(descriptor)), interpreter)
     except WhenceError as problem:
         print(f"whence: {printable_lines(str(problem))}", file=sys.stderr)
         sys.exit(2)
@@ -35,6 +33,16 @@ def main(interpreter: InterpreterStart, descriptor: str) -> None:
         text = f"{traceback.format_exc()}{bug_notice(whence.__version__)}"
         print(printable_lines(text), file=sys.stderr)
         sys.exit(70)
+
+
+def _order(descriptor: int) -> Order:
+    try:
+        order = Order.from_text(_read(descriptor))
+        order.target.check()
+    except KeyboardInterrupt:  # nothing of the program has run yet
+        print("whence: stopped", file=sys.stderr)
+        sys.exit(130)
+    return order
 
 
 def _read(descriptor: int) -> bytes:

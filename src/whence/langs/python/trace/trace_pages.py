@@ -303,7 +303,9 @@ class TraceFile:
                 *about, length, error = f.TAIL.unpack(file.read(f.TAIL.size))
                 if tuple(about[:2]) == wanted[:2]:
                     self.error = error
-                if tuple(about) != wanted or length > f.MAX_PAGE:
+                # A buffer of this length is allocated.
+                left = os.fstat(file.fileno()).st_size - f.TAIL.size
+                if tuple(about) != wanted or length > min(left, f.MAX_PAGE):
                     return b""
                 records = file.read(length)
                 file.seek(0)

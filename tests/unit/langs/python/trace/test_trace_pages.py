@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 
 import pytest
 
@@ -146,6 +147,19 @@ def test_a_damaged_tail_does_not_count(tmp_path, records):
     path, start, sizes = pages(tmp_path, 2)
     known = with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]) + records)
     assert known.notes == ("A", "B")
+
+
+def test_a_tail_takes_no_more_memory_than_it_has_bytes(tmp_path):
+    path, start, sizes = pages(tmp_path, 2)
+    with_tail(path, start + sum(sizes), bytes([f.NOTE, 1, 67]))
+    with (tmp_path / "run.whence.tail").open("r+b") as file:
+        file.seek(f.TAIL_LENGTH_AT)
+        file.write((f.MAX_PAGE - 1).to_bytes(8, "little"))
+    tracemalloc.start()
+    TraceFile(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
 
 
 def test_a_tail_that_is_cut_short_does_not_count(tmp_path):
