@@ -140,10 +140,13 @@ static PyObject *environment_of_fork(PyObject *const *arguments, Py_ssize_t coun
     return environment_for_fork_exec(arguments[FORK_FILES], arguments[FORK_ENVIRONMENT]);
 }
 
-static PyObject *environment_of_spawn(PyObject *const *arguments, Py_ssize_t count)
+static PyObject *environment_of_spawn(PyObject *const *arguments, Py_ssize_t count, bool takes_none)
 {
     if (count <= SPAWN_ENVIRONMENT || !is_recorded_here()) {
         return NULL;
+    }
+    if (arguments[SPAWN_ENVIRONMENT] == Py_None && !takes_none) {
+        return NULL; /* the original raises an exception */
     }
     return environment_for_spawn(arguments[SPAWN_FILE], arguments[SPAWN_ENVIRONMENT]);
 }
@@ -183,7 +186,7 @@ static PyObject *interposed_spawn(PyObject *module, PyObject *const *arguments, 
                                PyObject *names)
 {
     Start start = start_now();
-    PyObject *environment = environment_of_spawn(arguments, count);
+    PyObject *environment = environment_of_spawn(arguments, count, SPAWN_TAKES_NONE);
     return process_started(start, with_environment(spawn.original, module, arguments, count, names,
                                                    true, SPAWN_ENVIRONMENT, environment));
 }
@@ -235,7 +238,7 @@ static PyObject *interposed_execv(PyObject *module, PyObject *const *arguments, 
 static PyObject *interposed_execve(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                                    PyObject *names)
 {
-    PyObject *environment = names == NULL ? environment_of_spawn(arguments, count) : NULL;
+    PyObject *environment = names == NULL ? environment_of_spawn(arguments, count, false) : NULL;
     return with_environment(become_in_environment.original, module, arguments, count, names, true,
                             SPAWN_ENVIRONMENT, environment);
 }
