@@ -326,7 +326,8 @@ if __name__ == '__main__': print(pooled())
 STARTED = """
 import os, subprocess, sys
 WORDS = [sys.executable, 'other.py', 'a']
-def start(): {started}
+def start():
+    {started}
 start()
 """
 
@@ -352,6 +353,23 @@ def test_a_new_python_is_recorded_unasked(tmp_path: Path, started: str) -> None:
     (tmp_path / "script").chmod(0o755)
     start = default_run(tmp_path, STARTED.format(started=started)).find("start")
     assert start.all("other")[0].outcome == "→ 2"
+
+
+@pytest.mark.parametrize("where", ["", "os.fork() or "])
+@pytest.mark.parametrize(
+    "become", ["os.execv(WORDS[0], WORDS)", "os.execve(WORDS[0], WORDS, {'A': '1'})"]
+)
+def test_a_python_in_place_of_a_process_is_below_the_call_that_became_it(
+    tmp_path: Path, where: str, become: str
+) -> None:
+    (tmp_path / "other.py").write_text("def other(x): return x + 1\nother(1)\n")
+    failing = "try: os.execv(sys.executable, ['x' * 2**22])\n    except OSError: pass\n    "
+    started = f"{failing}{where}{become}"
+    root = default_run(tmp_path, STARTED.format(started=started) + "if 1: os.wait()\n")
+    assert root.find("start").all("other")[0].outcome == "→ 2"
+    summary = recording_summary(open_trace(tmp_path / "t.whence"))
+    assert summary is not None
+    assert not summary.notes
 
 
 SHOWN = (
