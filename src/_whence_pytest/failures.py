@@ -31,6 +31,7 @@ from _whence_pytest.retest_request import (
 )
 from whence.errors import WhenceError
 from whence.langs.python.launching.own_python import start_command
+from whence.langs.python.record.children import Children
 from whence.langs.python.record.options import Bound, RecordOptions
 from whence.langs.python.record.recording import MAX_BYTES, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -63,6 +64,9 @@ class Failures:
         self._first_path = first_path
         self._environment = environment
         self._program = sys.argv[0] if sys.argv else "pytest"
+        main = sys.modules.get("__main__")
+        self._main_module = str(getattr(getattr(main, "__spec__", None), "name", ""))
+        self._main_file = str(getattr(main, "__file__", ""))
         self._folder = config.invocation_params.dir
         self._most: int = config.getoption("whence_most")
         self._list: Path | None = config.getoption("whence_list")
@@ -170,6 +174,8 @@ class Failures:
                 command=("-m", "pytest", *_without(words, config.args)),
                 program=self._program,
                 first_path=self._first_path,
+                main_module=self._main_module,
+                main_file=self._main_file,
                 root=str(config.rootpath),
                 reply=str(reply),
                 temporary=str(folder / "tmp"),
@@ -217,7 +223,7 @@ def _settings(output: Path, user_code: Sequence[str], whole_values: bool) -> Set
             bound=whole, first_bound=whole, global_bound=tables, max_bytes=_MAX_WHOLE_BYTES
         )
     rules = UserCodeRules(tuple(user_code), left_out=HOOKS)
-    return Settings(str(output), options, rules, key_folder=key_folder())
+    return Settings(str(output), options, rules, children=Children.PYTHONS, key_folder=key_folder())
 
 
 def _without(words: Sequence[str], places: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from _whence_pytest.recorded_phases import RecordedPhases
 from _whence_pytest.retest_request import Reply, RetestRequest, place_of, read, write
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
+from whence.langs.python.debuggee.run_as_python import fresh_main
 from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.recording import MAX_BYTES, Recording
 
@@ -41,8 +43,18 @@ def main(interpreter: InterpreterStart, written: str) -> None:
     sys.path = interpreter.path
     if not sys.flags.safe_path:
         sys.path.insert(0, request.first_path)
+    _restore_main(request)
     arguments = [*request.arguments, f"--basetemp={request.temporary}"]
     sys.exit(pytest.main(arguments, plugins=[RecordedTest(request)]))
+
+
+def _restore_main(request: RetestRequest) -> None:
+    """Make `__main__` as it was: a worker process that the test spawns imports it."""
+    main = fresh_main()
+    if request.main_module:
+        main.__spec__ = ModuleSpec(request.main_module, None, origin=request.main_file)
+    if request.main_file:
+        main.__file__ = request.main_file
 
 
 class RecordedTest:

@@ -47,6 +47,9 @@ class RetestRequest:
     """What follows `python` to run this test alone, without its name."""
     program: str
     first_path: str
+    main_module: str
+    """The name of the module that ran as `__main__` with `-m`; empty if a file did."""
+    main_file: str
     root: str
     reply: str
     temporary: str

@@ -385,7 +385,6 @@ PROGRAMS = {
         become(3)
         """,
         "2", "1", "command", ("become",),
-        options=("--no-children",),
         full="'print(3 + 2)']",
         no_test=f"no test can be written of command: {_DID_NOT_END}",
         reported="The program did not end: the recording breaks off: the process was killed, is "

@@ -110,13 +110,13 @@ def _explain_fault(
         source = sources.block(call)
     except WhenceError as trouble:
         problem = str(trouble)
-    called = [] if diagnosis.reason else [_callees(state, diagnosis)]
+    hidden = _out_of_sight(state, node, call, sources)
+    called = [] if diagnosis.reason else [_callees(state, diagnosis, bool(hidden))]
     rows = [*_inputs(call, sources), *called, *_outcome_rows(call, sources)]
     rows += _finding_rows(state, node, sources, findings)
     marks = [str(a.mark) for a in state.facts.answers if a.node == node and a.mark]
     rows.append(("You marked", marks))
     rows.append(("It should be", [_expected(answer) for answer in expectations(state, node)]))
-    hidden = _out_of_sight(state, node, call, sources)
     callees = _CALLEES_IN_SLICE if diagnosis.within_slice else _ALL_CALLEES
     if hidden:
         callees += _THAT_WAS_RECORDED
@@ -233,7 +233,7 @@ def _bindings(bindings: Sequence[Binding]) -> list[str]:
     ]
 
 
-def _callees(state: State, diagnosis: Diagnosis) -> Row:
+def _callees(state: State, diagnosis: Diagnosis, has_hidden: bool) -> Row:
     tree, space = state.tree, state.space()
     by = {answer.node: answer.by for answer in state.facts.answers if answer.by != PERSON}
     shown = sorted(diagnosis.callees, key=lambda node: node not in diagnosis.bad_input)
@@ -252,7 +252,8 @@ def _callees(state: State, diagnosis: Diagnosis) -> Row:
         return "Its steps", calls
     if blamed is not None and readable_call(tree, tree.position(blamed))[0].step is not None:
         return "It called", calls  # usually none
-    return "It called", calls or ["nothing that could be at fault"]
+    none = f"nothing {'recorded ' if has_hidden else ''}that could be at fault"
+    return "It called", calls or [none]
 
 
 def _outcome_rows(call: Call, sources: Sources) -> list[Row]:

@@ -198,7 +198,7 @@ def _prepare(
 ) -> Callable[[], None]:
     """Make `sys` and `__main__` as they are when `python` starts this; returns what runs it."""
     sys.orig_argv[:] = [*interpreter.argv, *target.words]
-    main = _fresh_main()
+    main = fresh_main()
 
     def set_path(folder: str, always: bool = False) -> None:
         first = target.name if target.kind is TargetKind.SCRIPT else target.kind.value
@@ -225,7 +225,8 @@ def _prepare(
     return lambda: _run_file(path, main.__dict__, compiled)
 
 
-def _fresh_main() -> ModuleType:
+def fresh_main() -> ModuleType:
+    """Put a new `__main__` in place of the one that whence was started as."""
     old = sys.modules.get("__main__")
     _displaced.append(old)
     main = ModuleType("__main__")

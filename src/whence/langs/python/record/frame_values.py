@@ -5,9 +5,6 @@ keeps every value alive, and is the one that the program gets from `locals()`. F
 interpreter has a function that reads one variable. On 3.11 the memory of the frame is read, whose
 layout is the same in every release of 3.11; so is, on all versions, the function of a frame.
 
-The value sent to a generator is in no variable but on top of the frame's stack. From 3.14 on the
-lowest bit of a reference in a frame says that it is not counted.
-
 What a generator was sent is in no variable: it is on top of the frame's stack. From 3.14 on the
 lowest bit of a reference in a frame says that the frame does not count as holding the object. From
 3.15 on what is no reference may be there too: how far a loop over a list or tuple is.
@@ -21,10 +18,7 @@ import sys
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
-from whence.langs.python.record.high_descriptors import low_numbers_taken
-
-with low_numbers_taken():  # libffi keeps its own file open, from its version 3.5 on
-    import ctypes
+from whence.langs.python.record.hidden_ctypes import ctypes
 
 
 class Unbound:

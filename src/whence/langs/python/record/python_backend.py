@@ -8,7 +8,6 @@ Invariant: no failure of whence reaches the program. It ends the recording with 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 from whence.langs.python.record.activations import Activations
 from whence.langs.python.record.backend import CodeReader
 from whence.langs.python.record.call_stream import CallStream, CodeEntry
+from whence.langs.python.record.hidden_ctypes import ctypes
 from whence.langs.python.record.options import Detail, RecordOptions
 from whence.langs.python.record.printed_text import PrintedText
 from whence.langs.python.record.summaries import Summary

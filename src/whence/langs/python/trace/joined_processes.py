@@ -201,7 +201,8 @@ def _unrecorded(
     starts: list[_Start], program: TraceHeader, children: list[_JoinedProcess]
 ) -> Iterator[str]:
     """A note about processes that were started without being recorded."""
-    recorded = {child.header.pid for child in children}
+    # A process that becomes another program (exec) starts itself, if it can.
+    recorded = {program.pid, *(child.header.pid for child in children)}
     own = [start for start in starts if start.time >= program.clock]
     count = len({start.process for start in own} - recorded)
     if count:
@@ -235,7 +236,7 @@ def _starter(
     if own:
         last = max(own, key=lambda start: start.time)
         return last.by, last.call
-    # A forked process may have become another program (exec), which keeps its pid.
+    # A process may have become another program (exec), which keeps its pid.
     for other in reversed(before):
         if other.header.pid == header.pid:
             return other.name, 0

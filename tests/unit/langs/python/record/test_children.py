@@ -326,7 +326,8 @@ if __name__ == '__main__': print(pooled())
 STARTED = """
 import os, subprocess, sys
 WORDS = [sys.executable, 'other.py', 'a']
-def start(): {started}
+def start():
+    {started}
 start()
 """
 
@@ -339,20 +340,36 @@ start()
         "subprocess.run(WORDS, env={'A': '1'})",
         "os.waitpid(os.posix_spawn(WORDS[0], WORDS, os.environ), 0)",
         "os.waitpid(os.posix_spawn(WORDS[0], WORDS, {'A': '1'}), 0)",
+        "subprocess.run(WORDS, cwd='.')",
         "os.spawnv(os.P_WAIT, WORDS[0], WORDS)",
         "os.spawnve(os.P_WAIT, WORDS[0], WORDS, {'A': '1'})",
         "subprocess.run(['./script', 'a'])",
     ],
 )
 def test_a_new_python_is_recorded_unasked(tmp_path: Path, started: str) -> None:
-    if sys.version_info >= (3, 13):
-        pytest.skip("from 3.13 on, a new Python is recorded only with --children: to be mended")
     program = "def other(x): return x + 1\nother(1)\n"
     (tmp_path / "other.py").write_text(program)
     (tmp_path / "script").write_text(f"#!{sys.executable}\n{program}")
     (tmp_path / "script").chmod(0o755)
     start = default_run(tmp_path, STARTED.format(started=started)).find("start")
     assert start.all("other")[0].outcome == "→ 2"
+
+
+@pytest.mark.parametrize("where", ["", "os.fork() or "])
+@pytest.mark.parametrize(
+    "become", ["os.execv(WORDS[0], WORDS)", "os.execve(WORDS[0], WORDS, {'A': '1'})"]
+)
+def test_a_python_in_place_of_a_process_is_below_the_call_that_became_it(
+    tmp_path: Path, where: str, become: str
+) -> None:
+    (tmp_path / "other.py").write_text("def other(x): return x + 1\nother(1)\n")
+    failing = "try: os.execv(sys.executable, ['x' * 2**22])\n    except OSError: pass\n    "
+    started = f"{failing}{where}{become}"
+    root = default_run(tmp_path, STARTED.format(started=started) + "if 1: os.wait()\n")
+    assert root.find("start").all("other")[0].outcome == "→ 2"
+    summary = recording_summary(open_trace(tmp_path / "t.whence"))
+    assert summary is not None
+    assert not summary.notes
 
 
 SHOWN = (
@@ -369,16 +386,26 @@ SHOWN = {SHOWN!r}
 print({{name: value for name, value in os.environ.items()}}, flush=True)
 WORDS = [sys.executable, '-c', SHOWN]
 subprocess.run(['sh', '-c', 'env | grep -v "^_=" | sort'])
-for environment in None, {{}}, {{'PYTHONPATH': ''}}, {{'PYTHONPATH': '/one:/two'}}:
+for environment in None, {{}}, {{'PYTHONPATH': ''}}, {{'PYTHONPATH': '/one:/two', 'B': ''}}:
     subprocess.run(WORDS, env=environment)
+    subprocess.run(WORDS, env=environment, cwd='.')
     if environment is not None:
         os.waitpid(os.posix_spawn(WORDS[0], WORDS, environment), 0)
 os.waitpid(os.posix_spawn(WORDS[0], WORDS, os.environ), 0)
 os.spawnv(os.P_WAIT, WORDS[0], WORDS)
+os.putenv('UNKNOWN_TO_OS_ENVIRON', '1')
+subprocess.run(WORDS)
+os.environ.update(PYTHONPATH='/four', AFTER_IT='1')
+subprocess.run(WORDS)
 try:
     os.execv('/no/such/python', WORDS)
 except OSError as problem:
     print(problem, flush=True)
+for start in (os.execve, os.posix_spawn) if sys.version_info < (3, 13) else (os.execve,):
+    try:
+        start(WORDS[0], WORDS, None)
+    except TypeError as problem:
+        print(problem, flush=True)
 print(subprocess.run(['sh', '-c', 'env | grep -c WHENCE_CHILD']).returncode, flush=True)
 os.execve(WORDS[0], WORDS, {{'PYTHONPATH': '/three'}})
 """
@@ -389,8 +416,6 @@ os.execve(WORDS[0], WORDS, {{'PYTHONPATH': '/three'}})
 
 
 def test_the_users_own_start_up_module_runs_in_a_recorded_child(tmp_path: Path) -> None:
-    if sys.version_info >= (3, 13):
-        pytest.skip("from 3.13 on, a new Python is recorded only with --children: to be mended")
     (tmp_path / "own").mkdir()
     (tmp_path / "own/sitecustomize.py").write_text("print('own start')\n")
     (tmp_path / "other.py").write_text("def other(x): return x + 1\nprint(other(1))\n")

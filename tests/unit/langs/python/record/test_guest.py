@@ -301,8 +301,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_recorded_program_behaves_as_without(name: str, folder: Path, backend: str) -> None:
-    if sys.version_info >= (3, 14) and (name, backend) == ("descriptors", "pure"):
-        pytest.skip("from 3.14 on, the recorder in Python leaves a low descriptor open")
     (folder / "program.py").write_text(PROGRAMS[name])
     check_the_same(folder, backend, "program.py", "a", "--detail", "-b")
     if name not in {"killed", "hard exit", "main module", "syntax error"}:

@@ -133,46 +133,45 @@ static bool append_text(PyObject *list, const char *text)
 
 static bool is_of(const char *entry, const char *name) { return strncmp(entry, name, strlen(name)) == 0; }
 
-/* An entry of the old environment; `path` receives the value of PYTHONPATH. */
-static bool append_entry(PyObject *list, const char *entry, const char **path)
-{
-    if (is_of(entry, path_variable)) {
-        *path = entry + sizeof path_variable - 1;
-        return true;
-    }
-    return is_of(entry, variable) || append_text(list, entry);
-}
-
-static bool append_ours(PyObject *list, const char *paths)
+static bool append_path(PyObject *list, const char *paths)
 {
     char *all = paths_for_child(paths);
     PyObject *entry = all == NULL ? NULL : PyBytes_FromFormat("%s%s", path_variable, all);
     bool done = entry != NULL && PyList_Append(list, entry) == 0;
     Py_XDECREF(entry);
     free(all);
-    return done && append_text(list, announcement);
+    return done;
+}
+
+/* An entry of the old environment. PYTHONPATH keeps its place, which the program can see. */
+static bool append_entry(PyObject *list, const char *entry, bool *has_path)
+{
+    if (is_of(entry, path_variable) && !*has_path) {
+        *has_path = true;
+        return append_path(list, entry + sizeof path_variable - 1);
+    }
+    return is_of(entry, variable) || append_text(list, entry);
 }
 
 static PyObject *environment_list(PyObject *old)
 {
     PyObject *list = PyList_New(0);
-    const char *path = NULL;
-    bool sound = list != NULL;
+    bool has_path = false, sound = list != NULL;
     if (old == Py_None) {
         for (char **entry = environ; sound && entry != NULL && *entry != NULL; entry++) {
-            sound = append_entry(list, *entry, &path);
+            sound = append_entry(list, *entry, &has_path);
         }
     }
     else if (PyList_CheckExact(old)) {
         for (Py_ssize_t i = 0; sound && i < PyList_GET_SIZE(old); i++) {
             PyObject *entry = PyList_GET_ITEM(old, i);
-            sound = PyBytes_CheckExact(entry) && append_entry(list, PyBytes_AS_STRING(entry), &path);
+            sound = PyBytes_CheckExact(entry) && append_entry(list, PyBytes_AS_STRING(entry), &has_path);
         }
     }
     else {
         sound = false;
     }
-    if (!sound || !append_ours(list, path)) {
+    if (!sound || !(has_path || append_path(list, NULL)) || !append_text(list, announcement)) {
         PyErr_Clear();
         Py_CLEAR(list);
     }
@@ -190,49 +189,83 @@ PyObject *environment_for_fork_exec(PyObject *paths, PyObject *old)
 
 /* ---- an environment as a dict, for posix_spawn and execve ---- */
 
-static bool set_text(PyObject *dict, const char *name, PyObject *value)
+/* Adds a variable; of a name that is there twice, the first value counts. */
+static bool add_variable(PyObject *dict, PyObject *name, PyObject *value)
 {
-    PyObject *key = PyBytes_FromString(name);
-    bool done = key != NULL && value != NULL && PyDict_SetItem(dict, key, value) == 0;
+    return PyDict_SetDefault(dict, name, value) != NULL;
+}
+
+static bool add_text(PyObject *dict, const char *name, const char *text)
+{
+    PyObject *key = PyBytes_FromString(name), *value = text == NULL ? NULL : PyBytes_FromString(text);
+    bool done = key != NULL && value != NULL && add_variable(dict, key, value);
     Py_XDECREF(key);
     Py_XDECREF(value);
     return done;
 }
 
-/* The environment of `os.environ` or a dict with names as bytes, so that no name is there twice. */
-static PyObject *environment_dict(PyObject *old)
+static bool add_path(PyObject *dict, const char *paths)
 {
-    PyObject *source = old;
-    if (strcmp(Py_TYPE(old)->tp_name, "_Environ") == 0) {
-        source = PyObject_GetAttrString(old, "_data");
+    char *all = paths_for_child(paths);
+    bool done = add_text(dict, "PYTHONPATH", all);
+    free(all);
+    return done;
+}
+
+/* A variable of the old environment. PYTHONPATH keeps its place, which the program can see. */
+static bool copy_variable(PyObject *dict, PyObject *name, PyObject *value)
+{
+    if (strcmp(PyBytes_AS_STRING(name), "PYTHONPATH") == 0) {
+        return add_path(dict, PyBytes_AS_STRING(value));
     }
-    else {
-        Py_INCREF(source);
+    return strcmp(PyBytes_AS_STRING(name), CHILD_VARIABLE) == 0 || add_variable(dict, name, value);
+}
+
+/* The environment of this process; false if it has an entry without a name, which no dict can have. */
+static bool copy_own_environment(PyObject *dict)
+{
+    bool sound = true;
+    for (char **entry = environ; sound && entry != NULL && *entry != NULL; entry++) {
+        const char *sign = strchr(*entry, '=');
+        if (sign == NULL || sign == *entry) {
+            return false;
+        }
+        PyObject *name = PyBytes_FromStringAndSize(*entry, sign - *entry);
+        PyObject *value = PyBytes_FromString(sign + 1);
+        sound = name != NULL && value != NULL && copy_variable(dict, name, value);
+        Py_XDECREF(name);
+        Py_XDECREF(value);
     }
-    PyObject *dict = source != NULL && PyDict_CheckExact(source) ? PyDict_New() : NULL;
-    PyObject *key, *value, *path = NULL;
+    return sound;
+}
+
+/* The environment that `os.environ` or a dict holds, with names as bytes. */
+static bool copy_environment(PyObject *dict, PyObject *old)
+{
+    PyObject *source = strcmp(Py_TYPE(old)->tp_name, "_Environ") == 0
+                           ? PyObject_GetAttrString(old, "_data")
+                           : Py_NewRef(old);
+    PyObject *key, *value;
     Py_ssize_t place = 0;
-    bool sound = dict != NULL;
+    bool sound = source != NULL && PyDict_CheckExact(source);
     while (sound && PyDict_Next(source, &place, &key, &value)) {
         PyObject *name = NULL, *text = NULL;
-        sound = PyUnicode_FSConverter(key, &name) && PyUnicode_FSConverter(value, &text);
-        if (sound && strcmp(PyBytes_AS_STRING(name), "PYTHONPATH") == 0) {
-            Py_XSETREF(path, Py_NewRef(text));
-        }
-        else if (sound) {
-            sound = PyDict_SetItem(dict, name, text) == 0;
-        }
+        sound = PyUnicode_FSConverter(key, &name) && PyUnicode_FSConverter(value, &text) &&
+                copy_variable(dict, name, text);
         Py_XDECREF(name);
         Py_XDECREF(text);
     }
-    if (sound) {
-        char *all = paths_for_child(path == NULL ? NULL : PyBytes_AS_STRING(path));
-        sound = all != NULL && set_text(dict, "PYTHONPATH", PyBytes_FromString(all)) &&
-                set_text(dict, CHILD_VARIABLE, PyBytes_FromString(announced_text()));
-        free(all);
-    }
-    Py_XDECREF(path);
     Py_XDECREF(source);
+    return sound;
+}
+
+static PyObject *environment_dict(PyObject *old)
+{
+    PyObject *dict = PyDict_New();
+    bool sound = dict != NULL &&
+                 (old == Py_None ? copy_own_environment(dict) : copy_environment(dict, old)) &&
+                 add_path(dict, NULL) && /* unless it is there */
+                 add_text(dict, CHILD_VARIABLE, announced_text());
     if (!sound) {
         PyErr_Clear();
         Py_CLEAR(dict);
@@ -271,7 +304,8 @@ bool is_announced_to(PyObject *path)
     return python;
 }
 
-/* The environment for `os.posix_spawn` and `os.execve`: a new reference, or NULL to leave it. */
+/* The environment for `os.posix_spawn` and `os.execve`: a new reference, or NULL to leave it. None
+ * stands for the environment of this process. */
 PyObject *environment_for_spawn(PyObject *path, PyObject *old)
 {
     if (!is_announced_to(path) || (PyDict_CheckExact(old) && !has_plain_entries(old))) {

@@ -89,14 +89,11 @@ static Start start_now(void)
     return start;
 }
 
-static PyObject *process_started(Start start, PyObject *process)
+static void write_start(Start start, long process)
 {
-    if (process == NULL || start.time.tv_sec == 0 || !PyLong_CheckExact(process)) {
-        return process;
-    }
     int saved_errno = errno;
     char line[160];
-    int count = snprintf(line, sizeof line, "%ld %llu %lld%09ld %s\n", PyLong_AsLong(process),
+    int count = snprintf(line, sizeof line, "%ld %llu %lld%09ld %s\n", process,
                          (unsigned long long)start.call, (long long)start.time.tv_sec,
                          start.time.tv_nsec, own_name);
     int file = open(started_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -107,6 +104,13 @@ static PyObject *process_started(Start start, PyObject *process)
         close(file);
     }
     errno = saved_errno;
+}
+
+static PyObject *process_started(Start start, PyObject *process)
+{
+    if (process != NULL && start.time.tv_sec != 0 && PyLong_CheckExact(process)) {
+        write_start(start, PyLong_AsLong(process));
+    }
     return process;
 }
 
@@ -140,10 +144,13 @@ static PyObject *environment_of_fork(PyObject *const *arguments, Py_ssize_t coun
     return environment_for_fork_exec(arguments[FORK_FILES], arguments[FORK_ENVIRONMENT]);
 }
 
-static PyObject *environment_of_spawn(PyObject *const *arguments, Py_ssize_t count)
+static PyObject *environment_of_spawn(PyObject *const *arguments, Py_ssize_t count, bool takes_none)
 {
     if (count <= SPAWN_ENVIRONMENT || !is_recorded_here()) {
         return NULL;
+    }
+    if (arguments[SPAWN_ENVIRONMENT] == Py_None && !takes_none) {
+        return NULL; /* the original raises an exception */
     }
     return environment_for_spawn(arguments[SPAWN_FILE], arguments[SPAWN_ENVIRONMENT]);
 }
@@ -183,7 +190,7 @@ static PyObject *interposed_spawn(PyObject *module, PyObject *const *arguments, 
                                PyObject *names)
 {
     Start start = start_now();
-    PyObject *environment = environment_of_spawn(arguments, count);
+    PyObject *environment = environment_of_spawn(arguments, count, SPAWN_TAKES_NONE);
     return process_started(start, with_environment(spawn.original, module, arguments, count, names,
                                                    true, SPAWN_ENVIRONMENT, environment));
 }
@@ -196,7 +203,10 @@ static PyObject *interposed_spawn_by_path(PyObject *module, PyObject *const *arg
     return process_started(start, original(module, arguments, count, names));
 }
 
-/* ---- a process that becomes another program ---- */
+/* ---- a process that becomes another program ----
+ *
+ * It keeps its number. That it starts itself is written before it does; if it then cannot, no later
+ * trace has this number, and the line means nothing. */
 
 static Interposed become, become_in_environment;
 
@@ -223,6 +233,7 @@ static PyObject *interposed_execv(PyObject *module, PyObject *const *arguments, 
     char *paths = paths_for_child(getenv("PYTHONPATH"));
     char *variable = exchange_variable(CHILD_VARIABLE, announced_text());
     char *old_paths = exchange_variable("PYTHONPATH", paths);
+    write_start(start_now(), getpid());
     PyObject *result = original(module, arguments, count); /* it returns only if it failed */
     free(exchange_variable(CHILD_VARIABLE, variable));
     free(exchange_variable("PYTHONPATH", old_paths));
@@ -235,7 +246,10 @@ static PyObject *interposed_execv(PyObject *module, PyObject *const *arguments, 
 static PyObject *interposed_execve(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                                    PyObject *names)
 {
-    PyObject *environment = names == NULL ? environment_of_spawn(arguments, count) : NULL;
+    PyObject *environment = names == NULL ? environment_of_spawn(arguments, count, false) : NULL;
+    if (environment != NULL) {
+        write_start(start_now(), getpid());
+    }
     return with_environment(become_in_environment.original, module, arguments, count, names, true,
                             SPAWN_ENVIRONMENT, environment);
 }

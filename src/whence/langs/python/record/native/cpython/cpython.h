@@ -43,6 +43,9 @@ typedef struct _PyInterpreterFrame Frame;
 #endif
 #pragma GCC diagnostic pop
 
+/* Whether `os.posix_spawn` takes None for the environment of this process, as `subprocess` passes. */
+#define SPAWN_TAKES_NONE (PY_MINOR_VERSION >= 13)
+
 static inline bool likely(bool condition) { return __builtin_expect(condition, 1); }
 static inline bool unlikely(bool condition) { return __builtin_expect(condition, 0); }
 
