@@ -60,7 +60,7 @@ class Terminal(io.StringIO):
 class SmallScreen(PlainScreen):
     """A terminal of 80 columns."""
 
-    width = COLUMNS  # type: ignore[assignment]
+    width = COLUMNS
 
 
 @dataclass

@@ -339,11 +339,14 @@ def _run_intention(
             "stdin": bug.stdin, "wanted": wanted, "repaired": repaired,
         }  # fmt: skip
         spec.write_text(json.dumps(request))
-        done = subprocess.run(
-            [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
-            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
+                capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+                check=False, env={**os.environ, "PYTHONHASHSEED": "0"},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            raise Refused(str(late)) from late
     if done.returncode:
         raise Refused(done.stderr)
     result = json.loads(done.stdout)

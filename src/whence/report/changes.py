@@ -222,8 +222,8 @@ class _Comparison:
 
     def _moved(self, before: Value, after: Value, steps: Steps) -> Iterator[Change]:
         old, new = before.parts, after.parts
-        texts = [[show(part, FULL) for _, part in parts] for parts in (old, new)]
-        matcher = SequenceMatcher(None, *texts, autojunk=False)
+        ours, theirs = ([show(part, FULL) for _, part in parts] for parts in (old, new))
+        matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
         for what, first, last, begin, end in matcher.get_opcodes():
             if what == "equal":
                 continue

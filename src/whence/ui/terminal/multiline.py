@@ -12,7 +12,19 @@ from enum import Enum
 from itertools import islice
 
 from whence.model.call import Call, OutcomeKind, Step
-from whence.model.value import BRIEF, Kind, Limits, Value, brackets, cut, label_of, show
+from whence.model.value import (
+    BRIEF,
+    Kind,
+    Limits,
+    Value,
+    brackets,
+    columns,
+    cut,
+    fitting,
+    label_of,
+    show,
+    shown_parts,
+)
 from whence.report.changes import afterwards
 
 
@@ -53,9 +65,9 @@ def fold(
 ) -> Iterator[str]:
     """The lines of a value in a width, with some text before and after it."""
     margin = " " * indent
-    room = max(_NARROWEST, width - indent - len(before) - len(after))
+    room = max(_NARROWEST, width - indent - columns(before) - columns(after))
     text = show(value, replace(limits, characters=min(room + 1, limits.characters)))
-    if len(text) <= room:
+    if columns(text) <= room:
         yield margin + before + text + after
     elif not value.parts or limits.depth <= 0:
         yield from _chop(before + show(value, limits) + after, width, margin)
@@ -80,13 +92,14 @@ def _open_lines(
     below = replace(limits, depth=limits.depth - 1)
     yield margin + before + value.text + opening
     row = ""
-    for index, (step, part) in enumerate(value.parts[: limits.parts]):
+    parts = shown_parts(value, limits)
+    for index, (step, part) in enumerate(parts):
         label = label_of(value.kind, step, index)
         short = replace(below, characters=min(room + 1, limits.characters))
         text = f"{label}{show(part, short)},"
-        fits = len(text) <= room
+        fits = columns(text) <= room
         alone = value.kind in _ONE_A_LINE and layout is Layout.OPEN
-        if row and (not fits or len(row) + 1 + len(text) > room or alone):
+        if row and (not fits or columns(row) + 1 + columns(text) > room or alone):
             yield inner + row
             row = ""
         if fits:
@@ -96,9 +109,9 @@ def _open_lines(
             yield from fold(
                 part, below, width, before=label, after=",", indent=indent + STEP, layout=inside
             )
-    hidden = max(0, len(value.parts) - limits.parts) + value.omitted
+    hidden = len(value.parts) - len(parts) + value.omitted
     more = f"…{hidden} more" if hidden else ""
-    if row and more and len(row) + 1 + len(more) > room:
+    if row and more and columns(row) + 1 + columns(more) > room:
         yield inner + row
         row = ""
     if row or more:
@@ -111,14 +124,15 @@ def _chop(
 ) -> Iterator[str]:
     """The lines of a text, broken after a word or an item near the line's end."""
     room = max(_NARROWEST, width - len(margin))
-    while len(text) > room:
+    while columns(text) > room:
+        end = fitting(text, room)
         for marks in (breaks, _ANYWHERE):
-            stop = max(text.rfind(mark, room * 2 // 3, room) + len(mark) for mark in marks)
+            stop = max(text.rfind(mark, end * 2 // 3, end) + len(mark) for mark in marks)
             stop -= text[stop - 1 : stop] == " "
-            if stop > room // 2:
+            if stop > end // 2:
                 break
         else:
-            stop = room
+            stop = max(1, end)
         yield margin + text[:stop]
         text = text[stop:].removeprefix(" ")
         if not margin.endswith(_DEEPER) and room > 2 * _NARROWEST:
@@ -167,7 +181,7 @@ def fit(
         if len(shown) <= most:
             return shown
     last = shown[most - 1].removesuffix("…")
-    return [*shown[: most - 1], last[: width - 1] + "…"]
+    return [*shown[: most - 1], last[: fitting(last, width - 1)] + "…"]
 
 
 def _ways(limits: Limits) -> Iterator[tuple[Limits, Layout]]:
@@ -187,7 +201,7 @@ def brief(call: Call, width: int) -> str:
         return cut(call.text, width)
     for limits in (BRIEF, _BRIEFER):
         text = call.equation(limits)
-        if len(text) <= width:
+        if columns(text) <= width:
             return text
     right = cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
     return cut(f"{cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
@@ -195,36 +209,76 @@ def brief(call: Call, width: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many lines a value may take: an argument, the receiver of a method, an outcome."""
+    """How many lines a value may take: an argument, one that is an object, the receiver of a
+    method, an outcome."""
 
     argument: int
+    instance: int
     receiver: int
     outcome: int
 
 
 def equation(call: Call, limits: Limits, width: int, most: int) -> list[str]:
     """A call and its outcome, each value on at most `most` lines."""
-    room = Room(most, most, most)
+    room = Room(most, most, most, most)
     return [*inputs(call, limits, width, room), *result(call, limits, width, room)]
 
 
-def inputs(call: Call, limits: Limits, width: int, room: Room) -> list[str]:
-    """A call with its arguments; with its outcome too, if that fits on one line."""
+def inputs(
+    call: Call, limits: Limits, width: int, room: Room, usual: frozenset[str] = frozenset()
+) -> list[str]:
+    """A call with its arguments; with its outcome too, if that fits on one line.
+
+    `usual`: the names of arguments that are only counted if not all fit on one line.
+    """
     if call.step is not None:
         return _step(call, call.step, limits, width, room.argument)
     if call.text:
         return first_lines(_chop(call.text, width, ""), room.outcome)
-    if _is_short(call, limits, width):
+    if is_short(call, limits, width):
         return [call.equation(limits)]
     left = call.left(limits)
-    if len(left) <= width:
+    if columns(left) <= width:
         return [left]
     out = [f"{call.function.short()}("]
+    rows = Rows(width, " " * STEP)
     for number, argument in enumerate(call.arguments):
+        if argument.name and argument.name in usual:
+            continue
         before = f"{argument.name}=" if argument.name else ""
-        most = room.receiver if is_receiver(call, number) else room.argument
-        out += fit(argument.value, limits, width, most, before=before, after=",", indent=STEP)
-    return [*out, ")"]
+        most = room.instance if argument.value.kind is Kind.OBJECT else room.argument
+        most = room.receiver if is_receiver(call, number) else most
+        lines = fit(argument.value, limits, width, most, before=before, after=",", indent=STEP)
+        out += rows.add(lines)
+    hidden = sum(bool(argument.name) and argument.name in usual for argument in call.arguments)
+    out += rows.add([f"{' ' * STEP}…{hidden} with their defaults"] if hidden else [])
+    return [*out, *rows.end(), ")"]
+
+
+class Rows:
+    """Joins short texts into rows."""
+
+    def __init__(self, width: int, margin: str, between: str = " ") -> None:
+        self._width = width
+        self._margin = margin
+        self._between = between
+        self._row = ""
+
+    def add(self, lines: list[str]) -> list[str]:
+        """Add a text with its margin; returns the lines that are complete."""
+        if len(lines) != 1 or columns(lines[0]) > self._width // 2:
+            return [*self.end(), *lines]
+        joined = self._row + self._between + lines[0].removeprefix(self._margin)
+        if self._row and columns(joined) <= self._width:
+            self._row = joined
+            return []
+        complete, self._row = self.end(), lines[0]
+        return complete
+
+    def end(self) -> list[str]:
+        """The last row."""
+        row, self._row = self._row, ""
+        return [row] if row else []
 
 
 def result(call: Call, limits: Limits, width: int, room: Room) -> list[str]:
@@ -232,11 +286,11 @@ def result(call: Call, limits: Limits, width: int, room: Room) -> list[str]:
     if call.step is not None:
         after = afterwards(call, limits, width - len(_DEEPER * 2))
         return _state_lines("after:  ", after, limits, width, room.outcome)
-    if call.text or _is_short(call, limits, width):
+    if call.text or is_short(call, limits, width):
         return []
     if len(call.outcome.yielded) <= limits.parts:
         right = call.right(limits)
-        if len(right) <= width:
+        if columns(right) <= width:
             return [right]
     return _folded_right(call, limits, width, room.outcome)
 
@@ -246,9 +300,10 @@ def is_receiver(call: Call, number: int) -> bool:
     return number == 0 and call.arguments[0].name in _RECEIVERS
 
 
-def _is_short(call: Call, limits: Limits, width: int) -> bool:
+def is_short(call: Call, limits: Limits, width: int) -> bool:
+    """Whether a call and its outcome fit on one line."""
     few = len(call.outcome.yielded) <= limits.parts
-    return few and len(call.equation(limits)) <= width
+    return few and columns(call.equation(limits)) <= width
 
 
 def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list[str]:
@@ -262,7 +317,7 @@ def _step(call: Call, step: Step, limits: Limits, width: int, most: int) -> list
 def _state_lines(label: str, parts: _Said, limits: Limits, width: int, most: int) -> list[str]:
     texts = [text if value is None else text + show(value, limits) for text, value in parts]
     line = f"{_DEEPER}{label}{', '.join(texts)}"
-    if len(line) <= width:
+    if columns(line) <= width:
         return [line] if parts else []
     out = [f"{_DEEPER}{label}".rstrip()]
     for text, value in parts:

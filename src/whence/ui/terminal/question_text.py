@@ -25,6 +25,7 @@ from whence.model.value import (
     Steps,
     Value,
     atom,
+    columns,
     cut,
     is_opaque,
     names_code,
@@ -34,19 +35,23 @@ from whence.model.value import (
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
 from whence.report.source import NOWHERE, Sources, attentive
-from whence.ui.terminal.multiline import Room, brief, fit, inputs, result
+from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, result
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
 _OUTCOME = Limits(depth=8, parts=60, characters=2_000, text=800)
-_COMFORTABLE, _MOST_LINES = 11, 18
+_COMFORTABLE, _MOST_LINES = 11, 21
 """The receiver and what was read do not make a question longer than the first figure; nothing makes
-it longer than the second. With its header, notes and prompt it fits on a screen of 24 lines."""
+it longer than the second, notes included. With its header, a note on what was left out and its
+prompt it fits on a screen of 24 lines."""
 _CHANGES = 12
 _WORTH_A_HEADING = 3
 _SMALL = 60
 """A change of several parts is shown as a whole if that is not longer."""
 _PRINTED = 6
+_READS = 5
+_LEGIBLE = 20
+"""The line that made a call is cut off to no less."""
 _SPACING = re.compile(r"[\s,]")
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
 
@@ -63,13 +68,13 @@ class _Rows:
 
 
 _WAYS = (
-    _Rows(Room(argument=8, receiver=8, outcome=14), change=8, read=8, most=_COMFORTABLE),
-    _Rows(Room(argument=8, receiver=4, outcome=14), change=8, read=3, most=_COMFORTABLE),
-    _Rows(Room(argument=8, receiver=2, outcome=14), change=8, read=1, most=_COMFORTABLE),
-    _Rows(Room(argument=8, receiver=1, outcome=14), change=8, read=1, most=_MOST_LINES),
-    _Rows(Room(argument=4, receiver=1, outcome=12), change=6, read=1, most=_MOST_LINES),
-    _Rows(Room(argument=2, receiver=1, outcome=10), change=4, read=1, most=_MOST_LINES),
-    _Rows(Room(argument=1, receiver=1, outcome=8), change=2, read=1, most=_MOST_LINES),
+    _Rows(Room(8, 8, 8, 14), change=8, read=8, most=_COMFORTABLE),
+    _Rows(Room(8, 6, 4, 14), change=8, read=3, most=_COMFORTABLE),
+    _Rows(Room(8, 4, 2, 14), change=8, read=1, most=_COMFORTABLE),
+    _Rows(Room(8, 3, 1, 14), change=8, read=1, most=_MOST_LINES),
+    _Rows(Room(4, 2, 1, 12), change=6, read=1, most=_MOST_LINES),
+    _Rows(Room(2, 2, 1, 10), change=4, read=1, most=_MOST_LINES),
+    _Rows(Room(1, 1, 1, 8), change=2, read=1, most=_MOST_LINES),
 )
 """The ways to show a question, the best first; the first one that fits is taken."""
 
@@ -166,18 +171,23 @@ def question_lines(
     room = max(20, width - 2)
     differing = _differing(whole, context.last)
     strong = _strong(call, differing) if context.emphasised else ()
-    for rows in _WAYS:
-        sections = _sections(call, context.sources, room, rows, strong)
-        if sum(map(len, sections)) <= rows.most:
-            break
-    shown = _trimmed(sections)
-    if _is_cut(call, shown):
-        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
+    notes = []
     if differing and not context.emphasised:
-        shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
-    where = _place(call, context)
-    if where:
-        shown.append(Line(where, Tone.QUIET))
+        notes.append(f"differs from the last one in: {', '.join(differing)}")
+    summary = context.sources.summary(call)
+    notes += [f"documented as: {summary}"] if summary else []
+    where = _place(call, context, room)
+    notes += [where] if where else []
+    spare = _MOST_LINES - len(notes)
+    usual = context.sources.has_default(call) - set(differing)
+    for rows in _WAYS:
+        sections = _sections(call, context.sources, room, rows, strong, usual)
+        if sum(map(len, sections)) <= min(rows.most, spare):
+            break
+    shown = _trimmed(sections, spare)
+    if _is_cut(call, shown, usual):
+        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
+    shown += [Line(cut(note, room), Tone.QUIET) for note in notes]
     return [
         Line(header(question, number), Tone.TITLE),
         *(Line("  " + line.text, line.tone, line.strong) for line in shown),
@@ -185,10 +195,16 @@ def question_lines(
 
 
 def _sections(
-    call: Call, sources: Sources, width: int, rows: _Rows, strong: tuple[str, ...]
+    call: Call,
+    sources: Sources,
+    width: int,
+    rows: _Rows,
+    strong: tuple[str, ...],
+    usual: frozenset[str],
 ) -> list[list[Line]]:
     """The lines of the call, of its outcome, its effects, its output and its reads."""
-    left = [Line(text, Tone.CALL, strong) for text in inputs(call, LIMITS, width, rows.room)]
+    lines = inputs(call, LIMITS, width, rows.room, usual)
+    left = [Line(text, Tone.CALL, strong) for text in lines]
     left += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
     right = [Line(text, Tone.CALL) for text in result(call, _OUTCOME, width, rows.room)]
     changed: list[Line] = []
@@ -203,9 +219,9 @@ _LEFT_OUT_FIRST = (4, 0, 3, 2, 1)
 """The sections in the order in which they lose lines, if all are too long."""
 
 
-def _trimmed(sections: list[list[Line]]) -> list[Line]:
-    """The lines of all sections, as many as there may be."""
-    excess = sum(map(len, sections)) - _MOST_LINES
+def _trimmed(sections: list[list[Line]], most: int) -> list[Line]:
+    """The lines of all sections, at most so many."""
+    excess = sum(map(len, sections)) - most
     for number in _LEFT_OUT_FIRST:
         lines = sections[number]
         lost = min(excess + 1, len(lines) - 1)
@@ -244,7 +260,10 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
         text
         for binding in inputs
         if binding.name in names
-        for text in (f"{binding.name}={show(binding.value, LIMITS)}", f"it read {binding.name}")
+        for text in (
+            f"{binding.name}={show(binding.value, LIMITS)}",
+            f"{binding.name} = {show(binding.value, LIMITS)}",
+        )
     )
 
 
@@ -258,10 +277,11 @@ def _data(call: Call) -> list[Binding]:
     ]
 
 
-def _is_cut(call: Call, shown: Sequence[Line]) -> bool:
-    """Whether something is not shown in full although all of it is known."""
+def _is_cut(call: Call, shown: Sequence[Line], usual: frozenset[str]) -> bool:
+    """Whether something is not shown in full although all of it is known; defaults do not count."""
     text = _SPACING.sub("", "".join(line.text for line in shown))
-    values = [binding.value for binding in (*(() if call.text else call.arguments), *_data(call))]
+    given = () if call.text else call.arguments
+    values = [each.value for each in (*given, *_data(call)) if each.name not in usual]
     if call.step is not None:
         values += [value for _, value in afterwards(call, LIMITS, LIMITS.characters) if value]
     else:
@@ -281,25 +301,26 @@ def _changed_values(effect: Effect) -> Iterator[Value]:
 
 
 def _reads(call: Call, width: int, most: int) -> list[str]:
-    return [
-        line
-        for read in _data(call)
-        for line in fit(
-            read.value, LIMITS, width, most, before=f"it read {read.name} = ", compact=True
-        )
-    ]
+    out: list[str] = []
+    rows = Rows(width, "it read ", ", ")
+    for read in _data(call):
+        before = f"it read {read.name} = "
+        out += rows.add(fit(read.value, LIMITS, width, most, before=before, compact=True))
+    out += rows.end()
+    hidden = len(out) - _READS
+    return [*out[:_READS], f"it read … {hidden} more lines"] if hidden > 1 else out
 
 
 def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
     """What a call changed: one line for each part, under a common heading where there are several
     parts of one value."""
-    out: list[str] = []
+    unseen: list[str] = []
     parts: list[_Part] = []
     for effect in effects:
         found = _changed_parts(effect)
-        parts += found
-        if not found:
-            out.append(f"it changed {effect.target} in a part that was not recorded")
+        parts += [part for part in found if not part.change.is_unseen()]
+        unseen += [part.name for part in found if part.change.is_unseen()]
+        unseen += [] if found else [effect.target]
     shown: list[str] = []
     for holder, group in groupby(parts[:_CHANGES], key=lambda part: part.holder):
         changed = list(group)
@@ -312,7 +333,11 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
                 shown += _change_lines(part.target, part.change, width, most)
     if len(parts) > _CHANGES:
         shown.append(f"it changed … {len(parts) - _CHANGES} more parts")
-    return shown + out
+    if unseen:
+        where = "a part that was" if len(unseen) == 1 else "parts that were"
+        end = f" in {where} not recorded"
+        shown.append(f"it changed {cut(', '.join(unseen), width - 11 - len(end))}{end}")
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +350,14 @@ class _Part:
     step: str
 
     @property
+    def name(self) -> str:
+        """Its path."""
+        return self.target + "".join(self.change.steps)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is addressed by its place, so that it can stand under a heading."""
-        return self.change.within in (None, Kind.LIST) and not self.change.is_unseen()
+        return self.change.within in (None, Kind.LIST)
 
 
 def _changed_parts(effect: Effect) -> list[_Part]:
@@ -358,7 +388,7 @@ def _part_lines(part: _Part, width: int, most: int) -> list[str]:
     before, after = change.before, change.after
     if before is not None and after is not None:
         line = f"  {step}: {show(before, _OUTCOME)} → {show(after, _OUTCOME)}"
-        if len(line) <= width:
+        if columns(line) <= width:
             return [line]
         lines = _difference(before, after, width, most, 4)
         return [f"  {step}:", *lines]
@@ -373,7 +403,7 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
     if before is not None and after is not None and _is_empty(before, after):
         before = None  # it is made here
     line = f"it {Change(change.steps, before, after, change.within).words(target, _OUTCOME)}"
-    if len(line) <= width:
+    if columns(line) <= width:
         return [line]
     if before is None and after is not None:
         verb = f"it {'inserted' if change.within else 'made'} {name} = "
@@ -435,13 +465,20 @@ def printed_lines(printed: str) -> list[str]:
     return out
 
 
-def _place(call: Call, context: QuestionContext) -> str:
+def _place(call: Call, context: QuestionContext, width: int) -> str:
+    """Where the source is, which operation raised, and the line that made the call, on one line."""
     sources, where, raised = context.sources, call.where(), call.outcome.location
     by = f" by {context.raised_by}" if context.raised_by else ""
-    if call.outcome.kind is not OutcomeKind.RAISED or raised is None:
-        return f"at {sources.shown(where)}" if where else ""
-    if where is None:
-        return f"raised at {sources.shown(raised)}{by}"
-    if where.file == raised.file and raised.line:
-        return f"at {sources.shown(where)}, raised in line {raised.line}{by}"
-    return f"at {sources.shown(where)}, raised at {sources.shown(raised)}{by}"
+    text = f"at {sources.shown(where)}" if where else ""
+    if call.outcome.kind is OutcomeKind.RAISED and raised is not None:
+        is_here = where is not None and where.file == raised.file and raised.line
+        at = f"in line {raised.line}" if is_here else f"at {sources.shown(raised)}"
+        text = f"{text}, raised {at}{by}" if text else f"raised {at}{by}"
+    called = sources.called_as(call)
+    if called and text and call.site is not None:
+        is_here = where is not None and where.file == call.site.file
+        at = f"in line {call.site.line}" if is_here else f"at {sources.shown(call.site)}"
+        room = width - len(f"{text}, called as  {at}")
+        if room >= min(len(called), _LEGIBLE):
+            text = f"{text}, called as {cut(called, room)} {at}"
+    return text if len(text) <= width else f"…{text[1 - width :]}"
