@@ -25,7 +25,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import bug_corpus
 import mutation
 
-from whence.app.frontends import open_any
+from whence.app.frontends import open_any, sources_of
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import reference_oracle_for
@@ -45,6 +45,7 @@ from whence.model.diagnosis import Status
 from whence.model.question import Question
 from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
+from whence.report.source import Sources
 from whence.search.registry import DEFAULT, STRATEGIES
 from whence.session.events import Answered, Ask, Found, StrategyChosen
 from whence.session.state import State
@@ -85,6 +86,8 @@ class Case:
     bug: bug_corpus.Bug
     tree: ColumnTree
     person: bug_corpus.Person
+    recording: Path
+    sources: Sources
 
     @property
     def truth(self) -> dict[int, Verdict]:
@@ -93,19 +96,25 @@ class Case:
 
 
 def debug(
-    case: Case, strategy: str, oracles: Sequence[Oracle] = (), recording: Path | None = None
+    case: Case,
+    strategy: str,
+    oracles: Sequence[Oracle] = (),
+    marks: bool = False,
+    on_question: Callable[[SessionDriver, Ask], None] = lambda driver, outcome: None,
 ) -> Session:
     """A session with a person who knows the repaired program by heart.
 
-    With a recording, who marks the parts that are wrong.
+    `marks`: who also marks the parts that are wrong.
     """
     tree, spent = case.tree, 0.0
-    debugging = SessionDriver(State(tree, presumption=ImportPresumption()), oracles)
+    debugging = SessionDriver(
+        State(tree, presumption=ImportPresumption()), oracles, sources=case.sources
+    )
     wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
-    if recording is not None:
-        opened = open_any(recording)
+    if marks:
+        opened = open_any(case.recording)
         state = State(tree, opened.provenance, presumption=ImportPresumption())
-        debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
+        debugging = SessionDriver(state, reruns=opened.reruns, may_run=True, sources=case.sources)
         wrong = Answered(bug_corpus.symptom_answers(case.bug, tree))
     started = time.perf_counter()
     outcome = debugging.start([StrategyChosen(strategy), wrong])
@@ -113,11 +122,12 @@ def debug(
     asked: list[int] = []
     while isinstance(outcome, Ask):
         question = outcome.question
+        on_question(debugging, outcome)
         asked.append(tree.position(question.node))
         lines = question_lines(question, debugging.counts.person + 1, WIDTH_IN_PIPES)
         debugging.count_shown("\n".join(line.text for line in lines))
         answer = Answer(question.node, case.truth[question.node])
-        if recording is not None:
+        if marks:
             answer = case.person.answer(question.node)
         started = time.perf_counter()
         outcome = debugging.send(Answered((answer,)))
@@ -137,8 +147,10 @@ def debug(
 
 def recorded(bug: bug_corpus.Bug, folder: Path) -> Case:
     """The program's run, and what its twin makes of each call."""
-    tree = bug_corpus.record(bug, "buggy", folder / f"{bug.name}.whence", whole=False)
-    return Case(bug, tree, bug_corpus.person(bug, tree))
+    recording = folder / f"{bug.name}.whence"
+    tree = bug_corpus.record(bug, "buggy", recording, whole=False)
+    sources = sources_of(open_any(recording))
+    return Case(bug, tree, bug_corpus.person(bug, tree), recording, sources)
 
 
 @dataclass
@@ -182,7 +194,7 @@ def with_reference(case: Case, folder: Path) -> Session:
     oracle = reference_oracle_for(tree, str(case.bug.folder / "repaired.py"))
     try:
         watched = Watched(oracle, case)
-        session = debug(Case(case.bug, tree, case.person), DEFAULT, [watched])
+        session = debug(replace(case, tree=tree), DEFAULT, [watched])
         reasons = "; ".join(why for why, _ in oracle.unjudged.most_common(2))
         not_known = reasons if session.questions else ""
         return replace(session, not_known=not_known, mistakes=watched.mistakes)
@@ -274,25 +286,35 @@ class Compared:
     marked: Session
 
 
-def on_mutants(package: str, count: int, say: Callable[[str], None]) -> tuple[list[Compared], int]:
-    """So many mutants of a package debugged, and how many were left out."""
-    found: list[Compared] = []
-    left_out = 0
+def mutant_cases(package: str, count: int, say: Callable[[str], None]) -> Iterator[Case | None]:
+    """So many mutants of a package, each gone when the next is taken; None for one left out."""
+    found = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for bug in mutation.bugs(mutation.Subject(package, folder / "subject")):
             try:
                 case = recorded(bug, folder)
             except (bug_corpus.Refused, ValueError) as why:
-                left_out += 1
                 say(f"left out: {bug.about}: {str(why).splitlines()[-1]:.60}")
+                yield None
                 continue
-            recording = folder / f"{bug.name}.whence"
-            plain, marked = debug(case, DEFAULT), debug(case, DEFAULT, (), recording)
-            found.append(Compared(bug, len(case.tree.columns), plain, marked))
-            say(f"{plain.questions:4} {marked.questions:4} with marks: {bug.about}")
-            if len(found) == count:
-                break
+            found += 1
+            yield case
+            if found == count:
+                return
+
+
+def on_mutants(package: str, count: int, say: Callable[[str], None]) -> tuple[list[Compared], int]:
+    """So many mutants of a package debugged, and how many were left out."""
+    found: list[Compared] = []
+    left_out = 0
+    for case in mutant_cases(package, count, say):
+        if case is None:
+            left_out += 1
+            continue
+        plain, marked = debug(case, DEFAULT), debug(case, DEFAULT, marks=True)
+        found.append(Compared(case.bug, len(case.tree.columns), plain, marked))
+        say(f"{plain.questions:4} {marked.questions:4} with marks: {case.bug.about}")
     return found, left_out
 
 
@@ -357,10 +379,7 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
             rows.append(Row(DECLARED, list(map(with_declared, cases))))
             known = pool.map(lambda case: with_reference(case, Path(folder)), cases)
             rows.append(Row(REFERENCE, list(known)))
-            marks = pool.map(
-                lambda case: debug(case, DEFAULT, (), Path(folder) / f"{case.bug.name}.whence"),
-                cases,
-            )
+            marks = pool.map(lambda case: debug(case, DEFAULT, marks=True), cases)
             rows.append(Row(MARKS, list(marks)))
     for row in rows:
         for case, session in zip(cases, row.sessions, strict=True):

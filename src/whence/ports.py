@@ -456,6 +456,12 @@ class SourceSyntax(Protocol):
     def attributes_used(self, text: str, call: Call) -> Mapping[str, frozenset[str]]:
         """For arguments of which a call uses only some attributes, which ones."""
 
+    def summary(self, text: str, call: Call) -> str:
+        """The first line of the documentation of the called function; empty without one."""
+
+    def defaults(self, text: str, call: Call) -> Mapping[str, str]:
+        """The defaults of the called function's parameters, as a question writes such values."""
+
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation that stands in exactly this place."""
 

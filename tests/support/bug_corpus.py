@@ -195,6 +195,11 @@ class Refused(Exception):
     """What the twin would have done is unknown."""
 
 
+Differences = dict[str, tuple[str | None, str | None]]
+"""The parts that a call left otherwise than the repaired program would: as they are and as they
+would be, by their paths; None where there is none."""
+
+
 @dataclass(frozen=True)
 class Person:
     """Answers like somebody who knows the repaired program, and marks the wrong parts.
@@ -205,6 +210,7 @@ class Person:
     verdicts: dict[int, Verdict]
     wrong: dict[int, tuple[MarkedPart, ...]]
     misled: dict[int, tuple[MarkedPart, ...]]
+    differences: dict[int, Differences]
 
     def answer(self, node: int) -> Answer:
         verdict, parts = self.verdicts[node], self.wrong.get(node, ())
@@ -214,7 +220,8 @@ class Person:
 
 
 def person(bug: Bug, tree: ColumnTree) -> Person:
-    return Person(*intended(bug, tree), misled(bug, tree))
+    verdicts, wrong, differences = intended(bug, tree)
+    return Person(verdicts, wrong, misled(bug, tree), differences)
 
 
 def symptom_answers(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
@@ -244,8 +251,9 @@ def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:
 
 def intended(
     bug: Bug, tree: ColumnTree
-) -> tuple[dict[int, Verdict], dict[int, tuple[MarkedPart, ...]]]:
-    """The verdicts, and the wrong parts of the outcome and effects of wrong calls.
+) -> tuple[dict[int, Verdict], dict[int, tuple[MarkedPart, ...]], dict[int, Differences]]:
+    """The verdicts, the wrong parts of the outcome and effects of wrong calls, and in what these
+    differ from what the repaired program would have left.
 
     A call below which the faulty function never ran is right without a run.
     """
@@ -266,7 +274,11 @@ def intended(
         tree.id(int(at)): tuple(_marks(tree, int(at), paths, input_side=False))
         for at, paths in result["wrong"].items()
     }
-    return by_id, wrong
+    differences = {
+        tree.id(int(at)): {path: (ours, right) for path, (ours, right) in parts.items()}
+        for at, parts in result["differences"].items()
+    }
+    return by_id, wrong, differences
 
 
 def misled(bug: Bug, tree: ColumnTree) -> dict[int, tuple[MarkedPart, ...]]:
@@ -327,11 +339,14 @@ def _run_intention(
             "stdin": bug.stdin, "wanted": wanted, "repaired": repaired,
         }  # fmt: skip
         spec.write_text(json.dumps(request))
-        done = subprocess.run(
-            [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
-            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                [sys.executable, "-B", str(_HERE / "intention.py"), str(spec)],
+                capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+                check=False, env={**os.environ, "PYTHONHASHSEED": "0"},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            raise Refused(str(late)) from late
     if done.returncode:
         raise Refused(done.stderr)
     result = json.loads(done.stdout)

@@ -35,7 +35,7 @@ import signal
 import sys
 import types
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -46,8 +46,10 @@ SECONDS = 10
 SWITCH = "__intended__"
 MOST_PARTS, DEEPEST = 400, 6
 _WORD = re.compile(r"\d+(?:\.\d+)*|[^\W\d]\w*|\s+|[^\w\s]|\w+")
+_CONTAINER = re.compile(r"\w+ of \d+")
 _TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _BY_TEXT = {"decimal", "fractions", "datetime", "pathlib", "re", "uuid"}
+_CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 _ITERATORS = (
     "list_iterator", "list_reverseiterator", "tuple_iterator", "str_ascii_iterator", "enumerate",
     "range_iterator", "zip", "map", "filter", "reversed",
@@ -161,20 +163,37 @@ class Dump:
 def parts(root: str, value: Any) -> dict[str, str]:
     """The parts of a value by the paths that a person would mark them by, outer ones first."""
     found: dict[str, str] = {}
+    for path, part, held in _walk(root, value):
+        plain = part is None or type(part) in (bool, int, float, str, bytes)
+        plain = plain or type(part).__module__ in _BY_TEXT or isinstance(part, enum.Enum)
+        if held is not None:
+            found[path] = f"{type(part).__name__} of {len(held)}"
+        else:
+            found[path] = repr(part) if plain else type(part).__name__
+    return found
+
+
+def members(root: str, value: Any) -> dict[str, str]:
+    """The members of the sets in a value, by the paths of the sets."""
+    return {
+        path: repr(sorted(map(repr, part)))
+        for path, part, _ in _walk(root, value)
+        if type(part) in (set, frozenset)
+    }
+
+
+def _walk(root: str, value: Any) -> Iterator[tuple[str, Any, list[tuple[str, Any]] | None]]:
+    """The parts of a value with their paths and what they hold, outer ones first."""
     pending = [(root, value, 0)]
     seen = set()
-    while pending and len(found) < MOST_PARTS:
-        path, part, depth = pending.pop(0)
+    for count, (path, part, depth) in enumerate(pending):
+        if count >= MOST_PARTS:
+            return
         held = _held(part) if depth < DEEPEST and id(part) not in seen else None
-        if held is None:
-            plain = part is None or type(part) in (bool, int, float, str, bytes)
-            plain = plain or type(part).__module__ in _BY_TEXT or isinstance(part, enum.Enum)
-            found[path] = repr(part) if plain else type(part).__name__
-            continue
-        seen.add(id(part))
-        found[path] = f"{type(part).__name__} of {len(held)}"
-        pending += [(path + step, each, depth + 1) for step, each in held]
-    return found
+        if held is not None:
+            seen.add(id(part))
+            pending += [(path + step, each, depth + 1) for step, each in held]
+        yield path, part, held
 
 
 def _held(value: Any) -> list[tuple[str, Any]] | None:
@@ -206,6 +225,17 @@ def wrong_parts(ours: dict[str, str], intended: dict[str, str]) -> list[str]:
     return [*first, *single, *(path for path in reversed(wrong) if path not in single)]
 
 
+def differences(ours: dict[str, str], intended: dict[str, str]) -> dict[str, list[str | None]]:
+    """The parts that the repaired program would have left otherwise: as they are and as they would
+    be, None where there is none. Two containers differ in their parts, so they are left out."""
+    found = {}
+    for path in dict.fromkeys([*ours, *intended]):
+        pair = [ours.get(path), intended.get(path)]
+        if pair[0] != pair[1] and not all(text and _CONTAINER.fullmatch(text) for text in pair):
+            found[path] = pair
+    return found
+
+
 def _letters(ours: str, intended: str) -> str:
     if ours[:1] not in "'\"" or intended[:1] not in "'\"":
         return ""
@@ -234,6 +264,8 @@ class Watch:
     names: list[str] = field(default_factory=list)
     intended: bytes = b""
     parts: dict[str, str] = field(default_factory=dict)
+    more: dict[str, str] = field(default_factory=dict)
+    """What a person sees, but cannot mark by a path: sets, variables of others, printed text."""
     yields: int = 0
     seen: list[str] = field(default_factory=list)
     printed_from: int = 0
@@ -248,6 +280,7 @@ class Intention:
         self.counts: Counter[str] = Counter()
         self.verdicts: dict[int, str] = {}
         self.wrong: dict[int, list[str]] = {}
+        self.differences: dict[int, dict[str, list[str | None]]] = {}
         self.given: list[tuple[str, str, dict[str, str]]] = []
         """Of each call: its function, its place in the tree of calls, the parts of its inputs."""
         self._places: dict[Any, tuple[str, Counter[str]]] = {}
@@ -381,21 +414,38 @@ class Intention:
         watch.parts.update(outcome_parts(outcome))
         for name, value in zip(watch.names, watch.inputs, strict=True):
             watch.parts.update(parts(name, value))
+        self._look_around(frame, watch, outcome)
         self._tell(watch, [*watch.seen, last])
+
+    def _look_around(self, frame: Any, watch: Watch, outcome: list[Any]) -> None:
+        """Note what a call left behind besides what can be marked."""
+        code, names = frame.f_code, frame.f_globals
+        for name in code.co_freevars:
+            watch.more.update(parts(name, frame.f_locals.get(name)))
+        for name in code.co_names:
+            if name in names and not isinstance(names[name], _CODE):
+                watch.more.update(parts(name, names[name]))
+        seen = [*zip(watch.names, watch.inputs, strict=True), ("result", outcome[-1])]
+        for root, value in seen:
+            watch.more.update(members(root, value))
+        watch.more["printed"] = self.out.getvalue()[watch.printed_from :]
 
     def _tell(self, watch: Watch, seen: list[str]) -> None:
         digest = hashlib.sha256("\n".join(seen).encode()).hexdigest()
         if self.report >= 0:
             with os.fdopen(self.report, "w") as told:
-                json.dump([digest, watch.parts], told)
+                json.dump([digest, watch.parts, watch.more], told)
             os._exit(0)
         if not watch.intended:
             self.verdicts[watch.number] = "unknown"
             return
-        intended, parts = json.loads(watch.intended)
+        intended, parts, more = json.loads(watch.intended)
         self.verdicts[watch.number] = "right" if intended == digest else "wrong"
         if intended != digest and parts and watch.parts:
             self.wrong[watch.number] = wrong_parts(watch.parts, parts)[:20]
+        if intended != digest:
+            ours, theirs = {**watch.parts, **watch.more}, {**parts, **more}
+            self.differences[watch.number] = differences(ours, theirs)
 
     def _state(self, frame: Any, watch: Watch, outcome: list[Any]) -> str:
         limit = sys.getrecursionlimit()
@@ -477,6 +527,7 @@ def main() -> None:
     intention.finish()
     result = {
         "verdicts": intention.verdicts, "wrong": intention.wrong,
+        "differences": intention.differences,
         "given": intention.given, "counts": intention.counts,
     }  # fmt: skip
     sys.stdout = out

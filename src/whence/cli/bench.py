@@ -1,7 +1,7 @@
 """`whence bench`: how long a person waits, and how well whence does on bugs that are known.
 
-Only in a checkout. What is measured, and how, is in `bench/waiting.py`, `bench/questions.py` and
-`bench/mutants.py`, which are no part of the installed package.
+Only in a checkout. What is measured, and how, is in `bench/waiting.py`, `bench/questions.py`,
+`bench/readability.py` and `bench/mutants.py`, which are no part of the installed package.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from whence.errors import UsageError, WhenceError
 _OPTIONS = {
     "waiting": ("largest", "program"),
     "questions": ("strategy", "bug", "mutants", "package"),
+    "readability": ("bug", "mutants", "package"),
     "mutants": ("package", "count", "parallel", "seconds", "results"),
 }
 _FOLDER = Path(whence.__file__).parents[2] / "bench"
@@ -33,10 +34,11 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "strategy; a simulated person answers as the repaired programs do. It prints whether "
         "the function at fault was named, the number of questions, the characters shown, and "
         "the seconds (docs/questions.md). With --mutants it debugs mutations of installed "
-        "packages instead, with `auto`, without and with marks. `mutants` makes such mutations "
-        "and debugs them with the unchanged package as reference version (docs/mutants.md); it "
-        "resumes where it was interrupted. All need a checkout of whence, the last two Python "
-        "3.12.",
+        "packages instead, with `auto`, without and with marks. `readability` prints for the same "
+        "sessions how much there is to read, and how often the screen shows what decides a "
+        "question. `mutants` makes such mutations and debugs them with the unchanged package as "
+        "reference version (docs/mutants.md); it resumes where it was interrupted. All need a "
+        "checkout of whence, the last three Python 3.12.",
     )
     command.add_argument("what", choices=tuple(_OPTIONS), help="what to measure")
     command.add_argument("--write", metavar="FILE", help="also put the tables into a document")
@@ -53,14 +55,16 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )  # fmt: skip
     command.add_argument(
         "--bug", action="append", metavar="NAME",
-        help="questions: only this program (may be repeated)",
+        help="questions, readability: only this program (may be repeated)",
     )  # fmt: skip
     command.add_argument(
-        "--mutants", metavar="N", help="questions: debug N mutations of each installed package"
+        "--mutants",
+        metavar="N",
+        help="questions, readability: debug N mutations of each installed package",
     )
     command.add_argument(
         "--package", action="append", metavar="NAME",
-        help="mutants, questions --mutants: only this package (may be repeated)",
+        help="mutants, questions --mutants, readability: only this package (may be repeated)",
     )  # fmt: skip
     command.add_argument(
         "--count",

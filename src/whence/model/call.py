@@ -342,6 +342,52 @@ def expand_shared(call: Call) -> Call:
     )
 
 
+_LONGEST_NAME = 30
+
+
+def name_references(call: Call) -> Call:
+    """The call with each reference that is left, inside the value itself, written as the place of
+    what it refers to: `<same as self.root>`."""
+    roots = [(b.name or f"arg{number}", b.value) for number, b in enumerate(call.arguments, 1)]
+    roots += [(read.name, read.value) for read in call.reads]
+    roots += [(effect.target, effect.before) for effect in call.effects if effect.before]
+    roots += [(effect.target, effect.after) for effect in call.effects if effect.after]
+    roots += [(f"{YIELDED}[{n}]", value) for n, value in enumerate(call.outcome.yielded)]
+    roots += [(RESULT, call.outcome.value)] if call.outcome.value else []
+    names: dict[int, str] = {}
+    refers = False
+    for root, value in roots:
+        for steps, part in value.paths():
+            refers = refers or part.kind is Kind.SHARED
+            if part.identity is None or part.kind is Kind.SHARED:
+                continue
+            path = root + "".join(steps)
+            of_type = f"a {part.text} above" if part.text else f"a {part.kind.value} above"
+            names.setdefault(part.identity, path if len(path) <= _LONGEST_NAME else of_type)
+    if not refers:
+        return call
+
+    def named(value: Value | None) -> Value | None:
+        if value is None or not (value.parts or value.kind is Kind.SHARED):
+            return value
+        if value.kind is Kind.SHARED:
+            return atom(f"<same as {names.get(value.identity or 0, 'one above')}>")
+        return replace(value, parts=tuple((s, named(part) or part) for s, part in value.parts))
+
+    def bound(binding: Binding) -> Binding:
+        return replace(binding, value=named(binding.value) or binding.value)
+
+    outcome = call.outcome
+    yielded = tuple(named(value) or value for value in outcome.yielded)
+    return replace(
+        call,
+        arguments=tuple(map(bound, call.arguments)),
+        reads=tuple(map(bound, call.reads)),
+        effects=tuple(Effect(e.target, named(e.before), named(e.after)) for e in call.effects),
+        outcome=replace(outcome, value=named(outcome.value), yielded=yielded),
+    )
+
+
 def whole_value(value: Value) -> Value:
     """A value with each shared part written in full wherever it occurs, except inside itself."""
     if not any(part.kind is Kind.SHARED for _, part in value.paths()):

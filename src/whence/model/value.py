@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate, takewhile
+from unicodedata import combining, east_asian_width
 
 from whence.errors import UsageError
 
@@ -140,9 +142,28 @@ BRIEF = Limits(depth=2, parts=4, characters=60)
 FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000)
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters take two, accents none."""
+    return len(text) if text.isascii() else sum(map(_column_count, text))
+
+
+def _column_count(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in ("W", "F") else 1
+
+
+def fitting(text: str, width: int) -> int:
+    """How many characters at the beginning of a text fit into a width."""
+    if text.isascii():
+        return min(len(text), width)
+    taken = accumulate(map(_column_count, text))
+    return sum(1 for _ in takewhile(lambda count: count <= width, taken))
+
+
 def cut(text: str, width: int) -> str:
     """A text on one line, cut off where it is too long."""
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
+    return text if columns(text) <= width else text[: max(1, fitting(text, width - 1))] + "…"
 
 
 def atom(text: str) -> Value:
@@ -253,9 +274,15 @@ def brackets(value: Value) -> tuple[str, str]:
     return _BRACKETS[value.kind]
 
 
+def shown_parts(value: Value, limits: Limits) -> tuple[tuple[str, Value], ...]:
+    """The parts that are shown. Of more than a few, a single one more is, instead of a note."""
+    one_more = len(value.parts) == limits.parts + 1 > _FEW + 1 and not value.omitted
+    return value.parts if one_more else value.parts[: limits.parts]
+
+
 def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
     shown = 0
-    for step, part in value.parts[: limits.parts]:
+    for step, part in shown_parts(value, limits):
         if room < 0:
             return room
         if shown:

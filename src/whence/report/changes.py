@@ -1,8 +1,10 @@
 """The differences between two values: only the parts that changed, each with its path.
 
-Identities do not count: they number the objects of one moment, and a change is about contents. An
-item that was inserted into a list or removed from it is one change: the items after it do not
-count as changed. A set differs in its members; a dict may differ in its order alone.
+Identities do not count: they number the objects of one moment, and a change is about contents. A
+reference to an object counts as changed only if it refers to something at another place. An item
+that was inserted into a list or removed from it is one change: the items after it do not count as
+changed. A set differs in its members; a dict may differ in its order alone. What lies beyond the
+bound of a recording is not known, so it is no difference.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 from whence.model.call import Call, Effect
 from whence.model.value import FULL, Kind, Limits, Steps, Value, show
@@ -125,55 +128,9 @@ def _shown(value: Value | None, limits: Limits) -> str:
     return "nothing" if value is None else show(value, limits)
 
 
-def changes(before: Value | None, after: Value | None, steps: Steps = ()) -> Iterator[Change]:
+def changes(before: Value | None, after: Value | None) -> Iterator[Change]:
     """The smallest parts that differ, in the order in which they stand."""
-    if before is None or after is None:
-        if before is not after:
-            yield Change(steps, before, after)
-        return
-    if not _alike(before, after):
-        old, new = dict(before.parts), dict(after.parts)
-        if (
-            before.kind in _NAMED
-            and old.keys() == new.keys()
-            and _alike(replace(before, omitted=after.omitted), after)
-        ):
-            yield from _parts(before, after, steps)
-            before = replace(after, omitted=before.omitted)
-        yield Change(steps, before, after)
-        return
-    if before.kind is Kind.SET:
-        yield from _members(before, after, steps)
-        return
-    if before.kind is Kind.LIST and len(before.parts) != len(after.parts):
-        moved = list(_moved(before, after, steps))
-        if moved:
-            yield from moved
-            return
-    yield from _parts(before, after, steps)
-
-
-def _parts(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
-    """The changes of single parts, and of the order of those that both values have."""
-    old, new = dict(before.parts), dict(after.parts)
-    if before.kind in _NAMED and before.omitted and old.keys() != new.keys():
-        yield Change(steps, before, after)  # a new part may have been there, but not recorded
-        return
-    for step in dict.fromkeys([*old, *new]):
-        yield from changes(old.get(step), new.get(step), (*steps, step))
-    if [step for step in old if step in new] != [step for step in new if step in old]:
-        yield Change(steps, before, after, Kind.DICT)
-
-
-def _alike(before: Value, after: Value) -> bool:
-    """Whether two values can only differ in their parts."""
-    if before.kind is not after.kind or before.text != after.text:
-        return False
-    if before.kind is Kind.SHARED:
-        return before.identity == after.identity
-    if before.omitted != after.omitted:
-        return False
-    return bool(before.parts) == bool(after.parts)
+    return _Comparison(before, after).changes(before, after, ())
 
 
 def equal(one: Value, other: Value) -> bool:
@@ -181,37 +138,141 @@ def equal(one: Value, other: Value) -> bool:
     return next(changes(one, other), None) is None
 
 
+class _Comparison:
+    """Compares two values, and knows which objects of one correspond to which of the other."""
+
+    def __init__(self, before: Value | None, after: Value | None) -> None:
+        self._pairs: dict[int, int | None] = {}
+        self._pair(before, after)
+
+    def _pair(self, before: Value | None, after: Value | None) -> None:
+        """Objects at the same place correspond."""
+        pending = [(before, after)]
+        for old, new in pending:
+            if old is None or new is None or Kind.SHARED in (old.kind, new.kind):
+                continue
+            if old.identity is not None:
+                self._pairs.setdefault(old.identity, new.identity)
+            parts = dict(new.parts)
+            pending += [(part, parts[step]) for step, part in old.parts if step in parts]
+
+    def changes(self, before: Value | None, after: Value | None, steps: Steps) -> Iterator[Change]:
+        if before is None or after is None:
+            if before is not after:
+                yield Change(steps, before, after)
+            return
+        if _is_unrecorded(before, after):
+            return
+        same = replace(before, omitted=after.omitted)
+        if before.kind is after.kind is Kind.SET and self._alike(same, after, has_parts=False):
+            yield from _members(before, after, steps)
+        elif before.kind is after.kind is Kind.LIST and self._alike(same, after):
+            yield from self._items(before, after, steps)
+        elif self._alike(before, after):
+            yield from self._parts(before, after, steps)
+        else:
+            keys = dict(before.parts).keys() == dict(after.parts).keys()
+            if before.kind in _NAMED and keys and self._alike(same, after):
+                yield from self._parts(before, after, steps)
+                before = replace(after, omitted=before.omitted)
+            yield Change(steps, before, after)
+
+    def _equal(self, one: Value, other: Value) -> bool:
+        return next(self.changes(one, other, ()), None) is None
+
+    def _alike(self, before: Value, after: Value, *, has_parts: bool = True) -> bool:
+        """Whether two values can only differ in their parts."""
+        if before.kind is not after.kind or before.text != after.text:
+            return False
+        if before.kind is Kind.SHARED:
+            number = before.identity
+            return (None if number is None else self._pairs.get(number, number)) == after.identity
+        if before.omitted != after.omitted:
+            return False
+        return not has_parts or bool(before.parts) == bool(after.parts)
+
+    def _parts(self, before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+        """The changes of single parts, and of the order of those that both values have."""
+        old, new = dict(before.parts), dict(after.parts)
+        if before.kind in _NAMED and before.omitted and old.keys() != new.keys():
+            yield Change(steps, before, after)  # a new part may have been there, but not recorded
+            return
+        for step in dict.fromkeys([*old, *new]):
+            yield from self.changes(old.get(step), new.get(step), (*steps, step))
+        if [step for step in old if step in new] != [step for step in new if step in old]:
+            yield Change(steps, before, after, Kind.DICT)
+
+    def _items(self, before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+        """The changes of a list: by index, or with insertions and removals if these are fewer."""
+        by_index = list(self._parts(replace(before, omitted=after.omitted), after, steps))
+        if by_index and self._shifts(before, after):
+            moved = list(self._moved(before, after, steps))
+            if moved and len(moved) < len(by_index):
+                by_index = moved
+        seen = [each for each in by_index if not _is_beyond(each, steps, before, after)]
+        yield from seen
+        if not seen and before.omitted != after.omitted:
+            yield Change(steps, replace(after, omitted=before.omitted), after)
+
+    def _shifts(self, before: Value, after: Value) -> bool:
+        """Whether an item is at another place than before. One at the end shifts no other."""
+        old, new = [part for _, part in before.parts], [part for _, part in after.parts]
+        pairs = list(zip(old, new, strict=False))
+        return not all(self._equal(*pair) for pair in pairs)
+
+    def _moved(self, before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+        old, new = before.parts, after.parts
+        ours, theirs = ([show(part, FULL) for _, part in parts] for parts in (old, new))
+        matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+        for what, first, last, begin, end in matcher.get_opcodes():
+            if what == "equal":
+                continue
+            both = min(last - first, end - begin)
+            for offset in range(both):
+                step = (*steps, f"[{begin + offset}]")
+                yield from self.changes(old[first + offset][1], new[begin + offset][1], step)
+            for index in range(first + both, last):
+                within = Kind.LIST if last < len(old) or end < len(new) else None
+                yield Change((*steps, f"[{index}]"), old[index][1], None, within)
+            for index in range(begin + both, end):
+                within = Kind.LIST if last < len(old) or end < len(new) else None
+                yield Change((*steps, f"[{index}]"), None, new[index][1], within)
+
+
+def _is_unrecorded(before: Value, after: Value) -> bool:
+    """Whether the parts of one of two values were not recorded, and nothing else differs."""
+    if (before.kind, before.text) != (after.kind, after.text):
+        return False
+    sizes = [len(value.parts) + value.omitted for value in (before, after)]
+    hidden = [not value.parts and value.omitted > 0 for value in (before, after)]
+    return sizes[0] == sizes[1] and any(hidden)
+
+
+def _is_beyond(change: Change, steps: Steps, before: Value, after: Value) -> bool:
+    """Whether an item at the end of what was recorded only appears there or only disappears."""
+    if len(change.steps) != len(steps) + 1 or change.within is not None:
+        return False
+    return bool((change.before is None and before.omitted) or (not change.after and after.omitted))
+
+
 def _members(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
+    """What was added to a set or removed from it, as far as that is known."""
     old = [(show(part, FULL), part) for _, part in before.parts]
     new = [(show(part, FULL), part) for _, part in after.parts]
     kept = Counter(text for text, _ in old) & Counter(text for text, _ in new)
-    for members, is_new in ((old, False), (new, True)):
+    found = False
+    for members, is_new, is_known in (
+        (old, False, not after.omitted),
+        (new, True, not before.omitted),
+    ):
         left = kept.copy()
         for text, part in members:
             if left[text] > 0:
                 left[text] -= 1
-            elif is_new:
-                yield Change(steps, None, part, Kind.SET)
-            else:
-                yield Change(steps, part, None, Kind.SET)
-
-
-def _moved(before: Value, after: Value, steps: Steps) -> Iterator[Change]:
-    """The items that were inserted or removed, if that is one run and the only change."""
-    old, new = [part for _, part in before.parts], [part for _, part in after.parts]
-    shorter = min(len(old), len(new))
-    first = 0
-    while first < shorter and equal(old[first], new[first]):
-        first += 1
-    last = 0
-    while last < shorter - first and equal(old[-1 - last], new[-1 - last]):
-        last += 1
-    # A change at the end shifts no other item, so a comparison by index shows it as well.
-    if first + last < shorter or first == shorter:
-        return
-    for index in range(first, max(len(old), len(new)) - last):
-        step = (*steps, f"[{index}]")
-        if len(new) > len(old):
-            yield Change(step, None, new[index], Kind.LIST)
-        else:
-            yield Change(step, old[index], None, Kind.LIST)
+            elif is_known:
+                found = True
+                yield Change(steps, None if is_new else part, part if is_new else None, Kind.SET)
+    sizes = [len(value.parts) + value.omitted for value in (before, after)]
+    if not found and sizes[0] != sizes[1]:
+        hidden = max(0, sizes[0] - len(after.parts))
+        yield Change(steps, replace(after, omitted=hidden), after)

@@ -14,7 +14,7 @@ from textwrap import dedent
 from whence.errors import WhenceError
 from whence.model.call import Binding, Call, Function, Location, OutcomeKind
 from whence.model.primitive import RaisingOperation
-from whence.model.value import Value
+from whence.model.value import Value, show
 from whence.ports import SourceSyntax
 from whence.tree.source_files import SourceFiles
 
@@ -120,10 +120,15 @@ class Sources(SourceFiles):
     syntax: SourceSyntax | None = None
 
     def shown(self, where: Location) -> str:
-        """A place as one would type it here."""
+        """A place as one would type it here, or in the folder of the program."""
         if self.folder is None:
             return str(where)
-        return str(Location(from_here(where.file), where.line, where.column))
+        file = from_here(where.file)
+        try:
+            inside = str(Path(where.file).relative_to(self.folder))
+        except ValueError:
+            inside = file
+        return str(Location(min(file, inside, key=len), where.line, where.column))
 
     def block(self, call: Call) -> Block:
         """The source of what a call ran; `WhenceError` if it is not available."""
@@ -161,6 +166,51 @@ class Sources(SourceFiles):
             return self.syntax.attributes_used(self.read_unchanged(where.file), call)
         except WhenceError:
             return {}
+
+    def summary(self, call: Call) -> str:
+        """The first line of the documentation of the called function; empty without one."""
+        text = self._text_of(call)
+        return "" if text is None or self.syntax is None else self.syntax.summary(text, call)
+
+    def has_default(self, call: Call) -> frozenset[str]:
+        """The names of the arguments that are as the function's definition has them."""
+        text = self._text_of(call)
+        if text is None or self.syntax is None:
+            return frozenset()
+        defaults = self.syntax.defaults(text, call)
+        return frozenset(
+            argument.name
+            for argument in call.arguments
+            if argument.name in defaults
+            and show(argument.value)
+            in (defaults[argument.name], f"<function {defaults[argument.name]}>")
+        )
+
+    def called_as(self, call: Call) -> str:
+        """The expression that made a call, up to the end of its first line; empty if unknown."""
+        site = call.site
+        if site is None or not site.line or not site.column or call.step is not None:
+            return ""
+        try:
+            lines = self.read_unchanged(site.file).splitlines()
+        except WhenceError:
+            return ""
+        if site.line > len(lines):
+            return ""
+        line = lines[site.line - 1].encode()[site.column - 1 :]
+        if site.end is not None and site.end[0] == site.line:
+            return line[: site.end[1] - site.column].decode(errors="replace").strip()
+        return line.decode(errors="replace").rstrip() + "…"
+
+    def _text_of(self, call: Call) -> str | None:
+        """The text of the file with the called function, if it is as it was during the run."""
+        where = call.where()
+        if where is None or where.line is None or call.step is not None or call.text:
+            return None
+        try:
+            return self.read_unchanged(where.file)
+        except WhenceError:
+            return None
 
     def calls_out_of_sight(
         self,

@@ -78,3 +78,51 @@ def test_what_nobody_saw_is_not_said_to_have_changed() -> None:
     (change,) = changes(atom("[]"), atom("<not known: the name was bound anew>"))
     assert change.words("xs", FULL) == "may have changed xs: the name was rebound"
     assert change.short("xs", FULL) == "perhaps xs: the name was rebound"
+
+
+def test_a_reference_that_only_has_another_number_is_no_change() -> None:
+    def ring(number: int, key: str = "'a'") -> dict[str, Any]:
+        link = {"object": "Link", "fields": {"key": key, "prev": {"same": number}}}
+        root = {"object": "Link", "fields": {"next": link}, "id": number}
+        return {"object": "Cache", "fields": {"root": root, "first": {"same": number}}}
+
+    assert found(ring(1), ring(5)) == []
+    assert found(ring(1), ring(5, "'b'")) == [".root.next.key"]
+
+
+def test_a_reference_to_something_else_is_a_change() -> None:
+    def pair(number: int) -> list[Any]:
+        return [{"list": [1], "id": 1}, {"list": [1], "id": 2}, {"same": number}]
+
+    assert found(pair(1), pair(2)) == ["[2]"]
+
+
+def test_a_set_that_was_cut_off_at_another_place_did_not_change() -> None:
+    before, after = {"set": [1, 2, 3], "more": 5}, {"set": [2, 3, 4], "more": 5}
+    assert found(before, after) == []
+    (change,) = changes(decode_value(before), decode_value({**after, "more": 6}))
+    assert change.is_unseen()
+    assert found({"set": [1, 2]}, after) == ["", ""], "3 and 4 are new, for all was known before"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "paths"),
+    [
+        ([1, 2, 3, 4, 5], [2, 3, 4, 5], ["[0]"]),
+        ([1, 2, 3, 4, 5], [1, 3, 9, 5], ["[1]", "[2]"]),
+        ([1, 2, 3, 4], [2, 3, 4, 1], ["[0]", "[3]"]),
+        ({"list": [1, 2, 3], "more": 4}, {"list": [2, 3, 4], "more": 3}, ["[0]"]),
+        ({"list": [2, 3, 4], "more": 3}, {"list": [1, 2, 3], "more": 4}, ["[0]"]),
+    ],
+)
+def test_an_item_taken_out_or_put_in_leaves_the_others_unchanged(
+    before: Any, after: Any, paths: list[str]
+) -> None:
+    assert found(before, after) == paths
+
+
+def test_a_value_whose_parts_were_not_recorded_is_not_said_to_have_changed() -> None:
+    link = {"object": "Link", "fields": {"key": 1, "next": 2}}
+    assert found([link], [{"object": "Link", "fields": {}, "more": 2}]) == []
+    assert found([link], [{"object": "Link", "fields": {}, "more": 3}]) == ["[0]"]
+    assert found([link], [{"object": "Node", "fields": {}, "more": 2}]) == ["[0]"]

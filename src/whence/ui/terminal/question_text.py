@@ -1,36 +1,82 @@
 """A question as a person reads it: only what is needed to judge the call, and nothing else.
 
-The equation comes first; then, only where there is any, the state that the call read, what it
-changed (the parts that differ), and what it printed; then where its source is. Why this question
-is asked, and everything else about the search, is `info`'s business.
+The call and its outcome come first; then, only where there is any, what it changed (the parts that
+differ), what it printed, and the state that it read; then where its source is. Why this question is
+asked, and everything else about the search, is `info`'s business.
+
+A question fits on a small terminal. Where not all of it does, the state that the call read is left
+out first, then parts of the receiver, then of the other arguments; what it changed and its outcome
+are left out last, for they decide.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from whence.model.call import Binding, Call, Effect, OutcomeKind
+from whence.errors import UsageError
+from whence.model.call import Binding, Call, Effect, OutcomeKind, name_references
 from whence.model.question import Question
-from whence.model.value import Kind, Limits, Value, cut, is_opaque, names_code, show
+from whence.model.value import (
+    Kind,
+    Limits,
+    Steps,
+    Value,
+    atom,
+    columns,
+    cut,
+    is_opaque,
+    names_code,
+    parse_path,
+    show,
+)
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
 from whence.report.source import NOWHERE, Sources, attentive
-from whence.ui.terminal.multiline import brief, equation, fit
+from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, result
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
-_LINES_A_VALUE = (8, 6, 4)
-"""How many lines a value may have; fewer, if all would not fit together."""
-_MOST_LINES = 18
-_HEAD = 9
-_READS = 6
-_EFFECTS = 6
-_CHANGES = 6
+_OUTCOME = Limits(depth=8, parts=60, characters=2_000, text=800)
+_COMFORTABLE, _MOST_LINES = 11, 21
+"""The receiver and what was read do not make a question longer than the first figure; nothing makes
+it longer than the second, notes included. With its header, a note on what was left out and its
+prompt it fits on a screen of 24 lines."""
+_CHANGES = 12
+_WORTH_A_HEADING = 3
+_SMALL = 60
+"""A change of several parts is shown as a whole if that is not longer."""
 _PRINTED = 6
-_FOLDED = re.compile(r"(?:[(\[{]|['\"], )…[)\]}]")
+_READS = 5
+_LEGIBLE = 20
+"""The line that made a call is cut off to no less."""
+_SPACING = re.compile(r"[\s,]")
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How many lines single values may take."""
+
+    room: Room
+    change: int
+    read: int
+    most: int
+    """How many lines the question may have with these."""
+
+
+_WAYS = (
+    _Rows(Room(8, 8, 8, 14), change=8, read=8, most=_COMFORTABLE),
+    _Rows(Room(8, 6, 4, 14), change=8, read=3, most=_COMFORTABLE),
+    _Rows(Room(8, 4, 2, 14), change=8, read=1, most=_COMFORTABLE),
+    _Rows(Room(8, 3, 1, 14), change=8, read=1, most=_MOST_LINES),
+    _Rows(Room(4, 2, 1, 12), change=6, read=1, most=_MOST_LINES),
+    _Rows(Room(2, 2, 1, 10), change=4, read=1, most=_MOST_LINES),
+    _Rows(Room(1, 1, 1, 8), change=2, read=1, most=_MOST_LINES),
+)
+"""The ways to show a question, the best first; the first one that fits is taken."""
 
 LETTERS = {
     Verdict.RIGHT: "y",
@@ -121,43 +167,72 @@ def question_lines(
 ) -> list[Line]:
     """All lines of a question, its header first."""
     whole = question.call
-    call = attentive(whole, context.sources)
+    call = name_references(attentive(whole, context.sources))
     room = max(20, width - 2)
     differing = _differing(whole, context.last)
     strong = _strong(call, differing) if context.emphasised else ()
-    for most in _LINES_A_VALUE:
-        shown = _call_lines(call, context.sources, room, most, strong)
-        if len(shown) <= _MOST_LINES:
-            break
-    is_cut = _is_cut(call)
-    if len(shown) > _MOST_LINES:
-        more = f"… {len(shown) - _MOST_LINES} more lines …"
-        shown = [*shown[:_HEAD], Line(more, Tone.QUIET), *shown[_HEAD - _MOST_LINES :]]
-        is_cut = True
-    if is_cut or any(line.text.endswith("…") or _FOLDED.search(line.text) for line in shown):
-        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
+    notes = []
     if differing and not context.emphasised:
-        shown.append(Line(f"differs from the last one in: {', '.join(differing)}", Tone.QUIET))
-    where = _place(call, context)
-    if where:
-        shown.append(Line(where, Tone.QUIET))
+        notes.append(f"differs from the last one in: {', '.join(differing)}")
+    summary = context.sources.summary(call)
+    notes += [f"documented as: {summary}"] if summary else []
+    where = _place(call, context, room)
+    notes += [where] if where else []
+    spare = _MOST_LINES - len(notes)
+    usual = context.sources.has_default(call) - set(differing)
+    for rows in _WAYS:
+        sections = _sections(call, context.sources, room, rows, strong, usual)
+        if sum(map(len, sections)) <= min(rows.most, spare):
+            break
+    shown = _trimmed(sections, spare)
+    if _is_cut(call, shown, usual):
+        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
+    shown += [Line(cut(note, room), Tone.QUIET) for note in notes]
     return [
         Line(header(question, number), Tone.TITLE),
         *(Line("  " + line.text, line.tone, line.strong) for line in shown),
     ]
 
 
-def _call_lines(
-    call: Call, sources: Sources, width: int, most: int, strong: tuple[str, ...]
-) -> list[Line]:
-    """The call with its reads, effects and output, each value on at most `most` lines."""
-    shown = [Line(text, Tone.CALL, strong) for text in equation(call, LIMITS, width, most)]
-    shown += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
-    shown += [Line(text, Tone.CALL, strong) for text in _reads(call, width, most)]
+def _sections(
+    call: Call,
+    sources: Sources,
+    width: int,
+    rows: _Rows,
+    strong: tuple[str, ...],
+    usual: frozenset[str],
+) -> list[list[Line]]:
+    """The lines of the call, of its outcome, its effects, its output and its reads."""
+    lines = inputs(call, LIMITS, width, rows.room, usual)
+    left = [Line(text, Tone.CALL, strong) for text in lines]
+    left += [Line(f"  {text}", Tone.CALL) for text in sources.outline(call)]
+    right = [Line(text, Tone.CALL) for text in result(call, _OUTCOME, width, rows.room)]
+    changed: list[Line] = []
     if call.step is None:  # for a step they are beside the state before it
-        shown += [Line(text, Tone.CALL) for text in _effects(call.effects, width, most)]
-    printed = "\n".join(call.output) or call.printed
-    return shown + [Line(text) for text in printed_lines(printed)]
+        changed = [Line(text, Tone.CALL) for text in _effects(call.effects, width, rows.change)]
+    printed = [Line(text) for text in printed_lines("\n".join(call.output) or call.printed)]
+    reads = [Line(text, Tone.CALL, strong) for text in _reads(call, width, rows.read)]
+    return [left, right, changed, printed, reads]
+
+
+_LEFT_OUT_FIRST = (4, 0, 3, 2, 1)
+"""The sections in the order in which they lose lines, if all are too long."""
+
+
+def _trimmed(sections: list[list[Line]], most: int) -> list[Line]:
+    """The lines of all sections, at most so many."""
+    excess = sum(map(len, sections)) - most
+    for number in _LEFT_OUT_FIRST:
+        lines = sections[number]
+        lost = min(excess + 1, len(lines) - 1)
+        if excess <= 0 or lost < 2:
+            continue
+        kept = len(lines) - lost
+        margin = " " * (len(lines[kept].text) - len(lines[kept].text.lstrip()))
+        note = Line(f"{margin}… {lost} more lines …", Tone.QUIET)
+        sections[number] = [*lines[:kept], note]
+        excess -= lost - 1
+    return [line for lines in sections for line in lines]
 
 
 def _differing(call: Call, last: Call | None) -> list[str]:
@@ -185,7 +260,10 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
         text
         for binding in inputs
         if binding.name in names
-        for text in (f"{binding.name}={show(binding.value, LIMITS)}", f"it read {binding.name}")
+        for text in (
+            f"{binding.name}={show(binding.value, LIMITS)}",
+            f"{binding.name} = {show(binding.value, LIMITS)}",
+        )
     )
 
 
@@ -199,67 +277,124 @@ def _data(call: Call) -> list[Binding]:
     ]
 
 
-def _is_cut(call: Call) -> bool:
-    """Whether some value is shown in part although all of it is known."""
-    if len(_data(call)) > _READS or len(call.effects) > _EFFECTS:
-        return True
-    values = [binding.value for binding in (*(() if call.text else call.arguments), *_data(call))]
+def _is_cut(call: Call, shown: Sequence[Line], usual: frozenset[str]) -> bool:
+    """Whether something is not shown in full although all of it is known; defaults do not count."""
+    text = _SPACING.sub("", "".join(line.text for line in shown))
+    given = () if call.text else call.arguments
+    values = [each.value for each in (*given, *_data(call)) if each.name not in usual]
     if call.step is not None:
         values += [value for _, value in afterwards(call, LIMITS, LIMITS.characters) if value]
-        return any(len(show(value, LIMITS)) < len(show(value, _MORE)) for value in values)
-    values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
-    for effect in call.effects:
-        values += [value for value in (effect.before, effect.after) if value is not None]
-    if len(call.outcome.yielded) > LIMITS.parts:
-        return True
-    return any(len(show(value, LIMITS)) < len(show(value, _MORE)) for value in values)
+    else:
+        values += [*call.outcome.yielded, *([call.outcome.value] if call.outcome.value else [])]
+        if call.text:
+            values = []
+        for effect in call.effects:
+            values += _changed_values(effect)
+    return any(_SPACING.sub("", show(value, _MORE)) not in text for value in values)
+
+
+def _changed_values(effect: Effect) -> Iterator[Value]:
+    """What is to be seen of an effect."""
+    for change in changes(effect.before, effect.after):
+        if change.after is not None and not change.is_unseen():
+            yield change.after
 
 
 def _reads(call: Call, width: int, most: int) -> list[str]:
     out: list[str] = []
-    data = _data(call)
-    for read in data[:_READS]:
-        out += fit(read.value, LIMITS, width, most, before=f"it read {read.name} = ")
-    if len(data) > _READS:
-        out.append(f"it read … {len(data) - _READS} more")
-    return out
+    rows = Rows(width, "it read ", ", ")
+    for read in _data(call):
+        before = f"it read {read.name} = "
+        out += rows.add(fit(read.value, LIMITS, width, most, before=before, compact=True))
+    out += rows.end()
+    hidden = len(out) - _READS
+    return [*out[:_READS], f"it read … {hidden} more lines"] if hidden > 1 else out
 
 
 def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
-    out: list[str] = []
-    for effect in effects[:_EFFECTS]:
-        out += effect_lines(effect, width, most)
-    if len(effects) > _EFFECTS:
-        out.append(f"it changed … {len(effects) - _EFFECTS} more")
-    return out
+    """What a call changed: one line for each part, under a common heading where there are several
+    parts of one value."""
+    unseen: list[str] = []
+    parts: list[_Part] = []
+    for effect in effects:
+        found = _changed_parts(effect)
+        parts += [part for part in found if not part.change.is_unseen()]
+        unseen += [part.name for part in found if part.change.is_unseen()]
+        unseen += [] if found else [effect.target]
+    shown: list[str] = []
+    for holder, group in groupby(parts[:_CHANGES], key=lambda part: part.holder):
+        changed = list(group)
+        if holder and len(changed) >= _WORTH_A_HEADING and all(each.is_plain for each in changed):
+            shown.append(f"it changed {holder}:")
+            for part in changed:
+                shown += _part_lines(part, width, most)
+        else:
+            for part in changed:
+                shown += _change_lines(part.target, part.change, width, most)
+    if len(parts) > _CHANGES:
+        shown.append(f"it changed … {len(parts) - _CHANGES} more parts")
+    if unseen:
+        where = "a part that was" if len(unseen) == 1 else "parts that were"
+        end = f" in {where} not recorded"
+        shown.append(f"it changed {cut(', '.join(unseen), width - 11 - len(end))}{end}")
+    return shown
 
 
-def effect_lines(effect: Effect, width: int, most: int = _LINES_A_VALUE[0]) -> list[str]:
-    """What a call changed in one place: the parts that differ, or the whole if that is shorter."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A changed part: of which value, and at which place in it."""
+
+    target: str
+    change: Change
+    holder: str
+    step: str
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+        return self.target + "".join(self.change.steps)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is addressed by its place, so that it can stand under a heading."""
+        return self.change.within in (None, Kind.LIST)
+
+
+def _changed_parts(effect: Effect) -> list[_Part]:
+    """The parts that differ; the whole instead, if it is small."""
     differences = list(changes(effect.before, effect.after))
-    if not differences:
-        return [f"it changed {effect.target} in a part that was not recorded"]
-    parts: list[str] = []
-    for change in differences[:_CHANGES]:
-        parts += _change_lines(effect.target, change, width, most)
-    if len(differences) > _CHANGES:
-        parts.append(f"it changed … {len(differences) - _CHANGES} more parts of {effect.target}")
-    is_whole = len(differences) == 1 and not differences[0].steps
-    if is_whole or _looks_the_same(effect, width, most):
-        return parts
-    whole = _change_lines(effect.target, Change((), effect.before, effect.after), width, most)
-    return whole if sum(map(len, whole)) < sum(map(len, parts)) else parts
+    whole = Change((), effect.before, effect.after)
+    if len(differences) > 1 and len(whole.words(effect.target, _MORE)) <= _SMALL:
+        differences = [whole]
+    found = []
+    for change in differences:
+        *above, step = (*_path(effect.target), *change.steps)
+        found.append(_Part(effect.target, change, "".join(above), step))
+    return found
 
 
-def _looks_the_same(effect: Effect, width: int, most: int) -> bool:
-    """Whether the difference lies too deep to be seen in the whole value."""
-    if effect.before is None or effect.after is None:
-        return False
-    before, after = (
-        fit(value, LIMITS, width, most, before="", indent=2)
-        for value in (effect.before, effect.after)
-    )
-    return before == after
+def _path(target: str) -> Steps:
+    """The root and the steps that a target names, as far as it is a path."""
+    try:
+        root, steps = parse_path(target)
+    except UsageError:
+        return (target,)
+    return (root, *steps)
+
+
+def _part_lines(part: _Part, width: int, most: int) -> list[str]:
+    """A changed part below the name of the value that it is a part of: `+ [2] 'b'`."""
+    change, step = part.change, part.step.removeprefix(".")
+    before, after = change.before, change.after
+    if before is not None and after is not None:
+        line = f"  {step}: {show(before, _OUTCOME)} → {show(after, _OUTCOME)}"
+        if columns(line) <= width:
+            return [line]
+        lines = _difference(before, after, width, most, 4)
+        return [f"  {step}:", *lines]
+    sign, value = ("+", after) if before is None else ("-", before)
+    assert value is not None
+    return fit(value, _OUTCOME, width, most, before=f"{sign} {step} ", indent=2, compact=True)
 
 
 def _change_lines(target: str, change: Change, width: int, most: int) -> list[str]:
@@ -267,18 +402,49 @@ def _change_lines(target: str, change: Change, width: int, most: int) -> list[st
     before, after = change.before, change.after
     if before is not None and after is not None and _is_empty(before, after):
         before = None  # it is made here
-    line = f"it {Change(change.steps, before, after, change.within).words(target, LIMITS)}"
-    if len(line) <= width:
+    line = f"it {Change(change.steps, before, after, change.within).words(target, _OUTCOME)}"
+    if columns(line) <= width:
         return [line]
-    if before is None and after is not None and change.within is not Kind.SET:
-        verb = "inserted" if change.within else "made"
-        return fit(after, LIMITS, width, most, before=f"it {verb} {name} = ")
-    if before is None or after is None:
+    if before is None and after is not None:
+        verb = f"it {'inserted' if change.within else 'made'} {name} = "
+        verb = verb if change.within is not Kind.SET else f"it added to {name}: "
+        return fit(after, _OUTCOME, width, most, before=verb, compact=True)
+    if before is not None and after is None:
+        removed = f"it removed {name}, which was "
+        removed = removed if change.within is not Kind.SET else f"it removed from {name}: "
+        return fit(before, _OUTCOME, width, most, before=removed, compact=True)
+    if before is None or after is None or change.is_unseen():
         return [cut(line, width)]
-    out = [f"it {'reordered' if change.within is Kind.DICT else 'changed'} {name}:"]
-    for label, value in (("from ", before), ("to   ", after)):
-        out += fit(value, LIMITS, width, most, before=label, indent=2)
+    if change.within is Kind.DICT:
+        orders = [f"{'+-'[value is before]} {_order(value)}" for value in (before, after)]
+        return [f"it reordered {name}:", *(f"  {cut(text, width - 2)}" for text in orders)]
+    return [f"it changed {name}:", *_difference(before, after, width, most, 2)]
+
+
+def _order(value: Value) -> str:
+    """The keys or attributes of a value, in their order."""
+    return ", ".join(step[1:] if step[:1] == "." else step[1:-1] for step, _ in value.parts)
+
+
+def _difference(before: Value, after: Value, width: int, most: int, indent: int) -> list[str]:
+    """Two values below each other; of two long texts, what is around their first difference."""
+    if before.kind is after.kind is Kind.ATOM:
+        before, after = map(atom, _around(before.text, after.text, width - indent - 2))
+    out: list[str] = []
+    for sign, value in (("- ", before), ("+ ", after)):
+        out += fit(value, _OUTCOME, width, max(1, most // 2), before=sign, indent=indent)
     return out
+
+
+def _around(one: str, other: str, room: int) -> tuple[str, str]:
+    """The pieces of two texts around their first difference, of which each fits on a line."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    first = next((number for number, (old, new) in pairs if old != new), shorter)
+    start = max(0, first - room // 4) if max(len(one), len(other)) > room else 0
+    pieces = ("…" * (start > 0) + text[start:] for text in (one, other))
+    one, other = (cut(piece, room) for piece in pieces)
+    return one, other
 
 
 def _is_empty(before: Value, after: Value) -> bool:
@@ -299,13 +465,20 @@ def printed_lines(printed: str) -> list[str]:
     return out
 
 
-def _place(call: Call, context: QuestionContext) -> str:
+def _place(call: Call, context: QuestionContext, width: int) -> str:
+    """Where the source is, which operation raised, and the line that made the call, on one line."""
     sources, where, raised = context.sources, call.where(), call.outcome.location
     by = f" by {context.raised_by}" if context.raised_by else ""
-    if call.outcome.kind is not OutcomeKind.RAISED or raised is None:
-        return f"at {sources.shown(where)}" if where else ""
-    if where is None:
-        return f"raised at {sources.shown(raised)}{by}"
-    if where.file == raised.file and raised.line:
-        return f"at {sources.shown(where)}, raised in line {raised.line}{by}"
-    return f"at {sources.shown(where)}, raised at {sources.shown(raised)}{by}"
+    text = f"at {sources.shown(where)}" if where else ""
+    if call.outcome.kind is OutcomeKind.RAISED and raised is not None:
+        is_here = where is not None and where.file == raised.file and raised.line
+        at = f"in line {raised.line}" if is_here else f"at {sources.shown(raised)}"
+        text = f"{text}, raised {at}{by}" if text else f"raised {at}{by}"
+    called = sources.called_as(call)
+    if called and text and call.site is not None:
+        is_here = where is not None and where.file == call.site.file
+        at = f"in line {call.site.line}" if is_here else f"at {sources.shown(call.site)}"
+        room = width - len(f"{text}, called as  {at}")
+        if room >= min(len(called), _LEGIBLE):
+            text = f"{text}, called as {cut(called, room)} {at}"
+    return text if len(text) <= width else f"…{text[1 - width :]}"

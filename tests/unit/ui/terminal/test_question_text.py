@@ -1,11 +1,16 @@
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from whence.langs.python.source.python_syntax import PythonSyntax
 from whence.model.call import Call, Location, Mark, OutcomeKind
 from whence.model.question import Question
+from whence.model.value import columns
 from whence.model.verdict import Answer, Verdict
+from whence.report.source import Sources
 from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
 
 Build = Callable[..., Call]
@@ -39,12 +44,36 @@ def test_state_effects_and_output_are_shown_only_where_there_is_any(call: Build)
         )
     )
     assert lines[2:-1] == [
-        "  it read LIMIT = 5",
         "  it made seen[2] = 1",
         "  it made n = 1",
         "  it removed old, which was 3",
         "  it printed: hello",
+        "  it read LIMIT = 5",
     ]
+
+
+def test_the_receiver_and_what_was_read_are_folded_before_the_outcome(call: Build) -> None:
+    rows = [{"dict": [["'name'", f"'{name}'"], ["'items'", list(range(8))]]} for name in "abcdef"]
+    large = {"object": "Shop", "fields": {f"part{n}": list(range(9)) for n in range(20)}}
+    lines = shown(call(given={"self": large, "n": 3}, read={"CONFIG": large}, returned=rows))
+    text = "".join(line.strip() for line in lines)
+    for name in "abcdef":
+        assert f"'name': '{name}', 'items': [0, 1, 2, 3, 4, 5, 6, 7]" in text
+    assert [line for line in lines if line.startswith("    self=Shop(")]
+    assert [line.split("=")[0] for line in lines if "CONFIG" in line] == ["  it read CONFIG "]
+    assert "    n=3," in lines
+    assert len(lines) <= 23
+
+
+def test_what_a_call_changed_is_not_left_out_for_its_arguments(call: Build) -> None:
+    large = {"dict": [[f"'key{n}'", f"'{'x' * 60}'"] for n in range(12)]}
+    changed = {f"total{n}": (n, n + 100) for n in range(9)}
+    lines = shown(call(given={"a": large, "b": large}, changed=changed, returned=[7, 8]))
+    assert "  → [7, 8]" in lines
+    for n in range(9):
+        assert f"  it changed total{n}: {n} → {n + 100}" in lines
+    assert len(lines) <= 23
+    assert "  (… was left out; show prints it all)" in lines
 
 
 def test_only_the_parts_that_changed_are_shown(call: Build) -> None:
@@ -79,6 +108,47 @@ def test_what_was_put_in_or_taken_out_is_all_that_is_shown_of_a_list(call: Build
     assert "  it inserted xs[0] = 0" in lines
     lines = shown(call(changed={"xs": ([1, 2, 3], [1, 3])}, returned="None"))
     assert "  it removed xs[1], which was 2" in lines
+
+
+def test_several_parts_of_one_value_stand_under_its_name(call: Build) -> None:
+    events = [{"object": "Event", "fields": {"number": n, "kind": "'arrived'"}} for n in range(4)]
+    changed: Any = {f"log.events[{n}]": (None, event) for n, event in enumerate(events)} | {
+        "log.n": (1, 2),
+        "log.open['a']": (5, 6),
+        "log.open['b']": (7, None),
+        "log.open['c']": ([1], "'" + "x" * 90 + "'"),
+    }
+    lines = shown(call(changed=changed, returned="None"))
+    assert lines[2:-1] == [
+        "  it changed log.events:",
+        "    + [0] Event(number=0, kind='arrived')",
+        "    + [1] Event(number=1, kind='arrived')",
+        "    + [2] Event(number=2, kind='arrived')",
+        "    + [3] Event(number=3, kind='arrived')",
+        "  it changed log.n: 1 → 2",
+        "  it changed log.open:",
+        "    ['a']: 5 → 6",
+        "    - ['b'] 7",
+        "    ['c']:",
+        "      - [1]",
+        "      + '" + "x" * 71,
+        "      " + "x" * 19 + "'",
+    ]
+
+
+def test_of_long_texts_the_place_where_they_differ_is_shown(call: Build) -> None:
+    one, other = ("'" + "a" * 500 + word + "b" * 500 + "'" for word in ("old", "new"))
+    lines = shown(call(changed={"text": (one, other)}, returned="None"))
+    assert [line for line in lines if line.startswith("    - …a") and "old" in line]
+    assert [line for line in lines if line.startswith("    + …a") and "new" in line]
+
+
+def test_a_reference_names_the_place_of_what_it_refers_to(call: Build) -> None:
+    root = {"object": "Node", "fields": {"name": "'r'", "parent": {"same": 1}}, "id": 1}
+    (line,) = shown(call(given={"tree": {"object": "Tree", "fields": {"root": root}}}, returned=1))[
+        1:2
+    ]
+    assert line == "  f(tree=Tree(root=Node(name='r', parent=<same as tree.root>))) → 1"
 
 
 def test_a_set_is_told_by_its_members(call: Build) -> None:
@@ -183,7 +253,7 @@ def test_a_call_with_many_yields_is_cut_off(call: Build) -> None:
     kind = OutcomeKind.YIELDED
     lines = shown(call(kind=kind, yielded=range(10_000)))
     assert len(lines) < 30
-    assert any("9988 more" in line for line in lines)
+    assert any("9940 more" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +282,74 @@ def test_the_place_where_it_raised_is_named(call: Build) -> None:
     assert shown(here)[-1] == "  at m.py:3, raised in line 9"
     there = call(kind=OutcomeKind.RAISED, returned="E", raised_at=Location("n.py", 9))
     assert shown(there)[-1] == "  at m.py:3, raised at n.py:9"
+
+
+PROGRAM = """\
+import re
+basket = [1, 2, 3]
+def f(items, limit=100, names=(), key=re.escape, *, strict=False):
+    \'\'\'Sum the items.
+
+    Slowly.\'\'\'
+    return sum(items)
+total = f(basket, limit=50)
+"""
+
+
+def test_the_definition_tells_the_defaults_and_the_purpose(call: Build, tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(PROGRAM)
+    given = {
+        "items": [f"'{'x' * 60}'"], "limit": 50, "names": {"tuple": []},
+        "key": "<function re.escape>", "strict": "False",
+    }  # fmt: skip
+    question = asked(call(given=given, returned=6, site=Location("m.py", 8, 9, (8, 28))))
+    context = QuestionContext(Sources(tmp_path, time.time() + 9, PythonSyntax()))
+    assert [line.text for line in question_lines(question, 1, 80, context)][1:] == [
+        "  f(",
+        f"    items=['{'x' * 60}'],",
+        "    limit=50, …3 with their defaults",
+        "  )",
+        "  → 6",
+        "  documented as: Sum the items.",
+        "  at m.py:3, called as f(basket, limit=50) in line 8",
+    ]
+    short = asked(
+        call(given={"items": [1], "limit": 100}, returned=1, site=Location("m.py", 8, 9, (8, 28)))
+    )
+    lines = [line.text for line in question_lines(short, 1, 60, context)]
+    assert lines[1] == "  f(items=[1], limit=100) → 1", "what fits is not left out"
+    changed = QuestionContext(Sources(tmp_path, 1.0, PythonSyntax()))
+    assert len(question_lines(short, 1, 80, changed)) == 3, "nothing is known of a changed file"
+
+
+def test_short_arguments_and_reads_stand_in_rows(call: Build) -> None:
+    given = {"text": f"'{'x' * 60}'", "a": 1, "b": 2, "c": "'three'"}
+    lines = shown(call(given=given, read={"LEAST": 1, "MOST": 9}, returned=1))
+    assert lines[3] == "    a=1, b=2, c='three',"
+    assert "  it read LEAST = 1, MOST = 9" in lines
+
+
+def test_a_single_part_more_is_shown_instead_of_counted(call: Build) -> None:
+    (line,) = shown(call(given={"xs": list(range(13))}, returned=1))[1:2]
+    assert line == f"  f(xs={list(range(13))}) → 1"
+    assert "…2 more" in shown(call(given={"xs": list(range(14))}, returned=1))[1]
+
+
+def test_changes_that_were_not_recorded_share_a_line(call: Build) -> None:
+    cut_off = ({"list": [1], "more": 2}, {"list": [1], "more": 3})
+    lines = shown(call(changed={"a": cut_off, "b": cut_off, "n": (1, 2)}, returned="None"))
+    assert lines[2:4] == [
+        "  it changed n: 1 → 2",
+        "  it changed a, b in parts that were not recorded",
+    ]
+
+
+def test_wide_characters_are_measured(call: Build) -> None:
+    wide = ["'" + "漢字" * 20 + "'"] * 3
+    lines = shown(call(given={"xs": wide, "text": "'" + "漢字" * 60 + "'"}, returned=wide))
+    assert max(map(columns, lines)) <= 80
+    assert "漢字" * 60 in "".join(line.strip() for line in lines)
+    assert columns("e\u0301a") == 2
 
 
 def test_an_earlier_answer_is_offered_again(call: Build) -> None:

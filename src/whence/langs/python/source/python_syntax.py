@@ -13,6 +13,7 @@ from whence.langs.python.source.classes_out_of_sight import Classes, RecordedTyp
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
 from whence.langs.python.source.operation_spans import operation_at
+from whence.langs.python.source.scopes import FunctionNode
 from whence.model.call import Call, Function, expand_shared
 from whence.model.primitive import RaisingOperation, Span
 from whence.model.value import Kind, Value
@@ -62,6 +63,30 @@ class PythonSyntax:
                     used[argument.name] = attributes
         return used
 
+    def summary(self, text: str, call: Call) -> str:
+        """The first line of the docstring of the called function."""
+        function = _called(text, call)
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            return ""
+        lines = (ast.get_docstring(function) or "").strip().splitlines()
+        return lines[0].strip() if lines else ""
+
+    def defaults(self, text: str, call: Call) -> dict[str, str]:
+        """The defaults that are written as a constant, an empty container or a name."""
+        function = _called(text, call)
+        if function is None:
+            return {}
+        given = function.args
+        positional = [*given.posonlyargs, *given.args]
+        late = positional[len(positional) - len(given.defaults) :]
+        pairs = [*zip(late, given.defaults, strict=True)]
+        pairs += [
+            (parameter, default)
+            for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+            if default is not None
+        ]
+        return {parameter.arg: ast.unparse(default) for parameter, default in pairs}
+
     def calls_out_of_sight(
         self,
         text: str,
@@ -101,6 +126,14 @@ class PythonSyntax:
         """The operation at exactly this span."""
         module = definitions_in(text)
         return None if module is None else operation_at(module.tree, module.text, span)
+
+
+def _called(text: str, call: Call) -> FunctionNode | None:
+    """The definition of the called function."""
+    where, module = call.where(), definitions_in(text)
+    if module is None or where is None or where.line is None:
+        return None
+    return module.function(call.function.qualname, where.line)
 
 
 def _body(module: ModuleDefinitions, qualname: str, line: int) -> ast.AST | None:
