@@ -160,8 +160,9 @@ def probe(executable: str) -> Interpreter | None:
 
 
 def clean_environ() -> dict[str, str]:
-    """Our environment without what would make an interpreter see packages of another one."""
-    hidden = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
+    """Our environment without what would make an interpreter see packages of another one, or
+    compile all modules again in each of the thousands of processes that the tests start."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in hidden}
 
 
@@ -239,6 +240,8 @@ def install(interpreter: Interpreter, extras: Sequence[str]) -> None:
         failure = run([*pip, "--no-deps", "--editable", project], required)
     if failure:
         raise InstallFailed(f"whence itself does not install on {interpreter.version}\n" + failure)
+    # pip compiles what it copies, but not the sources of an editable installation.
+    run([str(interpreter.python), "-m", "compileall", "-q", "-j", "0", str(ROOT / "src")])
 
 
 def requirements(extras: Sequence[str]) -> list[str]:

@@ -6,11 +6,10 @@ A folder holds `command.json` (the program, the goal if any, further words), `an
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_whence import whence
 from prolog import need_swipl
 
 need_swipl()
@@ -23,16 +22,12 @@ def transcript(folder: Path) -> str:
     command = json.loads((folder / "command.json").read_text(encoding="utf-8"))
     goal = [command["goal"]] if "goal" in command else []
     words = ["prolog", command["file"], *goal, *command.get("words", [])]
-    done = subprocess.run(
-        [sys.executable, "-m", "whence", *words],
+    done = whence(
+        *words,
         cwd=folder,
-        input=(folder / "answers.txt").read_text(encoding="utf-8"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "80", "PYTHONUTF8": "1"},
-        timeout=60,
-        check=False,
+        stdin=(folder / "answers.txt").read_text(encoding="utf-8"),
+        env={**os.environ, "COLUMNS": "80"},
+        joined=True,
     )
     assert done.returncode == 0
     return done.stdout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import forked_whence
 import pytest
 
 PROGRAM = """
@@ -42,10 +42,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def whence(*words: str, answers: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "whence", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, input=answers, check=False, timeout=100
-    )
+    return forked_whence.whence(*words, stdin=answers)
 
 
 def witness(folder: Path) -> int:

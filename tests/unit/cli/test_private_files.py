@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked_whence
 import pytest
 from recorded import environment
 
@@ -66,10 +66,8 @@ def folder() -> Iterator[Path]:
 
 def _whence(folder: Path, *words: str, stdin: str = "") -> None:
     places = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
-    done = subprocess.run(
-        [sys.executable, "-m", "whence", *words], cwd=folder, umask=0, input=stdin, text=True,
-        env={**environment(), **places}, capture_output=True, check=False,
-    )  # fmt: skip
+    variables = {**environment(), **places}
+    done = forked_whence.whence(*words, cwd=folder, umask=0, stdin=stdin, env=variables)
     assert done.returncode in (0, 1), done.stderr
 
 

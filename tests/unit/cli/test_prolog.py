@@ -4,10 +4,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forked_whence
 import pytest
 from prolog import need_swipl
 
@@ -37,9 +37,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def whence(*words: str | Path, typed: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "whence", "prolog", *map(str, words)]
-    settings = {"capture_output": True, "text": True, "timeout": 60, "input": typed}
-    return subprocess.run(command, check=False, **{**settings, **more})
+    return forked_whence.whence("prolog", *words, stdin=typed, **more)
 
 
 def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

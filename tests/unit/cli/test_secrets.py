@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+import forked_whence
 import pytest
 from recorded import environment
 
@@ -33,10 +32,8 @@ main()
 
 def whence(folder: Path, *words: str, stdin: str = "", **variables: str) -> str:
     places = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
-    done = subprocess.run(
-        [sys.executable, "-m", "whence", *words], cwd=folder, input=stdin, text=True,
-        env={**environment(), **places, **variables}, capture_output=True, check=False,
-    )  # fmt: skip
+    variables = {**environment(), **places, **variables}
+    done = forked_whence.whence(*words, cwd=folder, stdin=stdin, env=variables)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout + done.stderr
 

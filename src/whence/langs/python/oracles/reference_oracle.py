@@ -10,7 +10,8 @@ It tries four ways, each of which gives no verdict where it cannot be sure:
    version, one with the reference. The transfer is believed only if the own version repeats the
    recorded outcome. The call is made several times, since chance must not count as wrong.
 4. *Reference runs.* The reference runs the whole program; a call of the same function with the same
-   inputs has the outcome that is expected here (`reference_runs.py`).
+   inputs has the outcome that is expected here (`reference_runs.py`). An equal outcome proves
+   nothing if the call writes a file or reaches outside of its process: no recording shows that.
 
 Invariant: a call is called wrong only if a function that differs between the versions ran in it.
 Any other call with another outcome had an input that was not recorded.
@@ -43,6 +44,7 @@ from whence.langs.python.oracles.reference_runs import (
     equation_at,
 )
 from whence.langs.python.oracles.repaired_runs import RepairedRuns
+from whence.langs.python.oracles.worker.process_sandbox import reaches_outside
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
 from whence.langs.python.recording_signature import count_as_own, require_own
@@ -60,6 +62,7 @@ from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
 
 IN_PLACE = "made again in its place"
+_EQUAL_CALL = "an equal call of the reference's run"
 FEW = 100
 """The most calls below a call that are judged in order to judge it."""
 _MOST_CALLEES = 1000
@@ -369,7 +372,11 @@ class ReferenceOracle:
         unknown = []
         for method in reversed(methods) if self._fork_at_call.is_slow else methods:
             compared, how = method()
-            if compared.match is not Match.UNKNOWN:
+            # What it does outside may differ although the recordings of both runs are the same.
+            is_hidden = how == _EQUAL_CALL and any(map(reaches_outside, unknown))
+            if compared.match is not Match.UNKNOWN and not (
+                is_hidden and compared.match is Match.SAME
+            ):
                 return compared, how
             unknown.append(compared.why)
         raise NotKnownHere("; ".join(unknown))
@@ -395,7 +402,9 @@ class ReferenceOracle:
         if self._several_differ and Match.DIFFERENT in matches and matches[0] is not matches[1]:
             why = f"{compared.why}; whether its outcome should be another one is not certain"
             return Comparison(Match.UNKNOWN, why), ""
-        return by_equation, "an equal call of the reference's run"
+        if by_equation.match is Match.SAME and reaches_outside(compared.why):
+            return Comparison(Match.UNKNOWN, compared.why), ""
+        return by_equation, _EQUAL_CALL
 
     @cached_property
     def _several_differ(self) -> bool:

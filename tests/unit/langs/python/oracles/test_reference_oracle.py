@@ -153,12 +153,6 @@ CASES: dict[str, tuple[str, str, str, Verdict | None]] = {
         "writes()",
         None,
     ),
-    "endless": (
-        "def endless(x):\n while x: pass",
-        "def endless(x): return x",
-        "endless(1)",
-        None,
-    ),
 }
 
 
@@ -180,7 +174,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Verdic
     (folder / "good" / "program.py").write_text(program(0))
     (folder / "program.py").write_text(program(1))
     tree = run_recorded(folder / "program.py")
-    oracle = reference_oracle_for(tree, str(folder / "good"), limit=3, running=3)
+    oracle = reference_oracle_for(tree, str(folder / "good"))
     try:
         found = {each.function: (each.verdict, each.why) for each in judged(tree, oracle)}
         assert (folder / "written").read_text().count("y") == 1
@@ -196,11 +190,22 @@ def test_each_kind_of_call_is_judged_or_left(
     assert verdicts[name][0] is CASES[name][3], verdicts[name]
 
 
-def pair(folder: Path, good: str, bad: str) -> ReferenceOracle:
+def pair(folder: Path, good: str, bad: str, **seconds: float) -> ReferenceOracle:
     """Two versions of a script, the bad one recorded."""
     (folder / "good.py").write_text(good)
     (folder / "bad.py").write_text(bad)
-    return reference_oracle_for(run_recorded(folder / "bad.py"), str(folder / "good.py"))
+    tree = run_recorded(folder / "bad.py")
+    return reference_oracle_for(tree, str(folder / "good.py"), **seconds)
+
+
+def test_a_call_that_does_not_end_in_the_reference_is_left(tmp_path: Path) -> None:
+    # By itself, since it takes all the time that it is given, whichever way it is tried.
+    good, bad = "def endless(x):\n while x: pass\n", "def endless(x): return x\n"
+    call = "endless(1)\n"
+    oracle = pair(tmp_path, good + call, bad + call, limit=1, running=1)
+    left = asked_of(oracle.tree, oracle, 1)
+    oracle.close()
+    assert left.verdict is None and "did not end within 1 seconds" in left.why
 
 
 def test_a_call_that_cannot_be_made_again_is_judged_by_a_run_of_the_reference(

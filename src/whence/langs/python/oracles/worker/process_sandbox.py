@@ -22,6 +22,8 @@ _FORBIDDEN = (
     "tempfile.", "pty.", "syslog.",
 )  # fmt: skip
 """How the names of audit events begin that reach outside."""
+_WRITES = "it opens a file for writing"
+_REACHES = "it reaches outside of its process"
 _HARMLESS = ("ctypes.dlsym", "ctypes.addressof", "ctypes.cdata")
 
 
@@ -44,9 +46,9 @@ class Sandbox:
             if event == "open":
                 path, _, flags = details
                 if isinstance(flags, int) and flags & _WRITING and not _is_private(path):
-                    reason = "it opens a file for writing"
+                    reason = _WRITES
             elif event.startswith(_FORBIDDEN) and not event.startswith((*_HARMLESS, *allowed)):
-                reason = f"it reaches outside of its process ({event})"
+                reason = f"{_REACHES} ({event})"
             if reason:
                 cls.is_active = False
                 cls.respond(CannotAnswer(reason))
@@ -58,6 +60,11 @@ class Sandbox:
     def leave(cls) -> None:
         """Allow everything again."""
         cls.is_active = False
+
+
+def reaches_outside(reason: str) -> bool:
+    """Whether a process ended for this reason because of what the call did that it was for."""
+    return reason.startswith((_WRITES, _REACHES))
 
 
 def _is_private(path: object) -> bool:
