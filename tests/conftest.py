@@ -1,11 +1,15 @@
-"""Settings for all tests: how hard Hypothesis tries, and where whence keeps its state."""
+"""Settings for all tests: how hard Hypothesis tries, where whence keeps its state, and which tests
+the same process runs."""
 
 import atexit
 import os
 import shutil
 import signal
 import tempfile
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline and no complaint about slow generation: the suite runs on several interpreters and
@@ -35,3 +39,26 @@ if "WHENCE_TEST_STATE" not in os.environ:
     os.environ["WHENCE_TEST_STATE"] = tempfile.mkdtemp(prefix="whence-test-state-")
     atexit.register(shutil.rmtree, os.environ["WHENCE_TEST_STATE"], ignore_errors=True)
 os.environ["XDG_STATE_HOME"] = os.environ["WHENCE_TEST_STATE"]
+
+# Each of these files has a fixture that takes seconds and that nearly all of its tests use.
+RUN_BY_ONE_PROCESS = (
+    "tests/unit/cli/test_private_files.py",
+    "tests/unit/langs/prolog/test_capture.py",
+    "tests/unit/langs/python/oracles/test_fork_at_call.py",
+    "tests/unit/langs/python/oracles/test_reference_oracle.py",
+    "tests/unit/pytest_plugin/test_failures.py",
+)
+assert all((Path(__file__).parents[1] / file).exists() for file in RUN_BY_ONE_PROCESS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """With `-n`, tests go to whichever process is free, except those that share such a fixture."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file in RUN_BY_ONE_PROCESS else nodeid
+
+    return Scheduler(config, log)

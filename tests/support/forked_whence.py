@@ -7,7 +7,6 @@ of what a short command costs. What is tested of the start itself needs a real s
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
@@ -71,8 +70,9 @@ def _set_process(
     sys.path.insert(0, "")  # as with `-m`
     # One that the test runner has opened must not be closed here.
     streams = [open(number, mode, closefd=False) for number, mode in enumerate(("r", "w", "w"))]  # noqa: SIM115
-    assert all(isinstance(stream, io.TextIOWrapper) for stream in streams)
-    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = streams
+    sys.stdin, sys.stdout, sys.stderr = streams
+    for name, stream in zip(("__stdin__", "__stdout__", "__stderr__"), streams, strict=True):
+        setattr(sys, name, stream)
 
 
 def _run_and_exit() -> NoReturn:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from whence.langs.python.record.backend_choice import candidates
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings, WrittenRecording
@@ -84,6 +86,11 @@ def _node(call: Call, weight: float) -> Node:
         raised_at=call.outcome.location.line if call.outcome.location else None,
         weight=weight,
     )
+
+
+def callees(tree: Tree, position: int) -> list[int]:
+    """The positions of the calls that a call made, for trees too large for `as_node`."""
+    return [int(at) for at in np.flatnonzero(tree.columns.parent == position) if at > 0]
 
 
 def as_node(tree: Tree) -> Node:

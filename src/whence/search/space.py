@@ -398,7 +398,8 @@ class SearchSpace:
         area = self._area()
         presumed = self._presumed[self.top + 1 : self.stop] > self._searched
         left: npt.NDArray[np.bool_] = area & (_ACQUITTED & ~ASIDE) == 0
-        return left & (presumed | (area & ASIDE == 0))
+        left &= presumed | (area & ASIDE == 0)
+        return left
 
     def skips(self, position: int) -> int:
         """How often a call was skipped: 0, 1, or 2 when it was given up."""

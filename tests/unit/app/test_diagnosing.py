@@ -118,6 +118,9 @@ def test_what_was_opened_for_a_session_that_fails_is_closed(
             return OracleSet([Oracle()])
 
     class Priors:
+        def prior(self, *_: object) -> None:
+            return None
+
         def presumption(self) -> None:
             raise WhenceError("no prior")
 

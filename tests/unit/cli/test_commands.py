@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_whence import whence
 
 from whence.app.frontends import open_any
 from whence.cli import main
@@ -292,11 +293,10 @@ def test_the_manual_of_the_command_line_is_up_to_date() -> None:
     assert written == manual(), "run: python -m whence.cli.manual > docs/command-line.md"
 
 
-def whence(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+def start(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    """The command as a user starts it."""
     command = [sys.executable, "-m", "whence", *map(str, arguments)]
-    settings = {"capture_output": True, "text": True, "timeout": 60}
-    return subprocess.run(command, check=False, **{**settings, **more})
+    return subprocess.run(command, check=False, text=True, timeout=60, **more)
 
 
 def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> No
 def test_fresh_forgets_sessions_and_nothing_else(tmp_path: Path) -> None:
     precious = tmp_path / "main.py"
     precious.write_text("x = 1\n")
-    done = whence("debug", SQRTEST, "--session", precious, "--fresh", input="n\n")
+    done = whence("debug", SQRTEST, "--session", precious, "--fresh", stdin="n\n")
     assert done.returncode == 2
     assert "leaves it alone" in done.stderr
     assert precious.read_text() == "x = 1\n"
@@ -326,7 +326,7 @@ def test_fresh_forgets_sessions_and_nothing_else(tmp_path: Path) -> None:
 def test_two_sessions_do_not_share_a_file(tmp_path: Path) -> None:
     session = tmp_path / "session.jsonl"
     log = SessionLog(session, open_any(SQRTEST).tree, "tree", log_entries)
-    done = whence("debug", SQRTEST, "--session", session, input="n\n")
+    done = whence("debug", SQRTEST, "--session", session, stdin="n\n")
     log.close()
     assert done.returncode == 2
     assert "another whence" in done.stderr
@@ -355,9 +355,9 @@ def test_a_call_that_cannot_be_read_is_left_open_and_no_answer_is_lost(tmp_path:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_the_report_is_json_in_any_encoding(encoding: str, tmp_path: Path) -> None:
-    done = whence(
-        "debug", SQRTEST, "--oracle", oracle(tmp_path, BY_NODE), "--format", "json",
-        env={**os.environ, "PYTHONIOENCODING": encoding}, cwd=tmp_path, encoding=encoding,
+    done = start(
+        "debug", SQRTEST, "--oracle", oracle(tmp_path, BY_NODE), "--format", "json", cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding, capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0
     assert json.loads(done.stdout)["at_fault"]["equation"] == "sum2(x=3) → 2"
@@ -367,7 +367,7 @@ def test_the_report_is_json_in_any_encoding(encoding: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("command", [["strategies"], ["convert", str(SQRTEST)]])
 def test_a_full_disk_is_told_in_one_line(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = whence(*command, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = start(*command, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert done.stderr.startswith("whence: ")
     assert "Traceback" not in done.stderr
@@ -389,7 +389,7 @@ def test_what_an_oracle_prints_stays_out_of_the_report(tmp_path: Path) -> None:
 
 
 def test_answers_that_ran_out_leave_the_suspects(tmp_path: Path) -> None:
-    done = whence("debug", SQRTEST, "--format", "json", input="y\nn\n")
+    done = whence("debug", SQRTEST, "--format", "json", stdin="y\nn\n")
     report = json.loads(done.stdout)
     assert {each["call"] for each in report["candidates"]} == {16, *range(17, 25)}
 

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from recorded import BACKENDS, Node, as_node, environment
+from forked_whence import whence
+from recorded import BACKENDS, Node, as_node, callees, environment
 
 from whence.langs.python.trace.trace_reader import open_trace, recording_summary
 
@@ -40,10 +41,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 def record(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whence", "record", *words], cwd=folder, env=environment(),
-        text=True, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
+    return whence("record", *words, cwd=folder, env=environment())
 
 
 def recorded(folder: Path, backend: str, *options: str) -> Node:
@@ -157,14 +155,15 @@ print("done")
     assert known.size <= 20_000
     assert known.unread == 0
     assert known.why_stopped == "File too large"
-    root = as_node(tree)
-    assert root.outcome == "did not end: the recording stopped before the program ended: " + (
-        "File too large"
+    assert tree.call(0).right() == (
+        "did not end: the recording stopped before the program ended: File too large"
     )
     # What was recorded before the failure is there, with what was in no page yet.
-    assert root.calls[0].calls[0].name == "some"
-    assert len(root.calls[0].calls[0].calls) == 10
-    assert len(root.calls[0].calls[1].calls) > 1_000
+    [module] = callees(tree, 0)
+    first, second = callees(tree, module)
+    assert tree.call(first).function.short() == "some"
+    assert len(callees(tree, first)) == 10
+    assert len(callees(tree, second)) > 1_000
 
 
 def test_a_disk_that_fills_up_ends_the_journal_and_not_the_program(folder: Path) -> None:
@@ -215,9 +214,10 @@ print("done")
         done = record(folder, *words, "-o", "small/t.whence", "program.py")
         assert (done.returncode, done.stdout) == (0, "done\n")
         assert "is not whole: No space left on device" in done.stderr
-        root = as_node(open_trace(small / "t.whence"))
-        assert len(root.calls[0].calls[0].calls) == 10
-        assert "stopped before the program ended: No space left on device" in root.outcome
+        tree = open_trace(small / "t.whence")
+        [module] = callees(tree, 0)
+        assert len(callees(tree, callees(tree, module)[0])) == 10
+        assert "stopped before the program ended: No space left" in tree.call(0).equation()
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
 
@@ -385,9 +385,6 @@ def test_where_the_trace_is_is_said_when_asked(folder: Path) -> None:
 
 def test_a_converted_recording_keeps_its_language_and_program(folder: Path) -> None:
     record(folder, "-o", "t.whence", "program.py", "a", "b")
-    words = [sys.executable, "-m", "whence", "convert", "t.whence"]
-    text = subprocess.run(
-        words, cwd=folder, env=environment(), text=True, capture_output=True, check=True
-    ).stdout
+    text = whence("convert", "t.whence", cwd=folder).stdout
     start = '{"whence": "tree", "version": 1, "language": "python", "program": "program.py a b"}\n'
     assert text.startswith(start)

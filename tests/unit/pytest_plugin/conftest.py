@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
+import forked_whence
 import pytest
 
 from whence.langs.python.recordings import read_symptom, recordings
@@ -34,6 +35,12 @@ class Project:
             [sys.executable, *command], cwd=self.folder, env=self.environment(**environment),
             input=answers, capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
+
+    def whence(
+        self, *words: str, answers: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        variables = self.environment(**environment)
+        return forked_whence.whence(*words, cwd=self.folder, env=variables, stdin=answers)
 
     def pytest(self, *arguments: str, **environment: str) -> str:
         """What a run of pytest prints."""

@@ -232,7 +232,7 @@ def test_tests_of_unittest_are_recorded_with_their_set_up(project: Any) -> None:
 @pytest.mark.usefixtures("said")
 def test_what_a_set_up_did_is_told_without_what_runs_the_tests(project: Any) -> None:
     path = project.recordings()["test_shop.py::TestUnit::test_it"]
-    done = project.run("-m", "whence", "show", "--call", "1", str(path))
+    done = project.whence("show", "--call", "1", str(path))
     assert "    _outcome=_Outcome(),\n" in done.stdout
     assert "    items=[{'price': 1}, {'price': 2}],\n" in done.stdout
 
@@ -240,7 +240,7 @@ def test_what_a_set_up_did_is_told_without_what_runs_the_tests(project: Any) -> 
 @pytest.mark.usefixtures("said")
 def test_the_recording_ends_with_the_first_subtest_that_fails(project: Any) -> None:
     path = project.recordings()["test_shop.py::TestUnit::test_parts"]
-    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="l\nn\n")
+    done = project.whence("debug", "--answers", "-", str(path), answers="l\nn\n")
     assert "left:  total(self.items[number:]) → 0\n" in done.stdout
     assert "Question 1 (about 1 more)\n  total(items=[{'price': 2}]) → 0\n" in done.stdout
     assert "The fault is in total (shop.py:7), call 5.\n" in done.stdout
@@ -294,7 +294,7 @@ def test_what_a_teardown_does_is_recorded_where_that_failed(project: Any) -> Non
 @pytest.mark.usefixtures("said")
 def test_an_example_in_a_docstring_is_recorded(project: Any) -> None:
     path = project.recordings()["shop.py::shop.total"]
-    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="n\n")
+    done = project.whence("debug", "--answers", "-", str(path), answers="n\n")
     assert "total(items=[{'price': 2}]) → 0" in done.stdout
     assert "The fault is in total" in done.stdout
 
@@ -302,15 +302,15 @@ def test_an_example_in_a_docstring_is_recorded(project: Any) -> None:
 @pytest.mark.usefixtures("said")
 def test_an_operand_that_a_fixture_made_leads_to_the_fixture(project: Any) -> None:
     path = project.recordings()["test_shop.py::test_given_a_wrong_value"]
-    done = project.run("-m", "whence", "debug", "--answers", "-", str(path), answers="l\n")
+    done = project.whence("debug", "--answers", "-", str(path), answers="l\n")
     assert "So doubled() is wrong: it was given nothing. It should give 4." in done.stdout
 
 
 @pytest.mark.usefixtures("said")
 def test_the_other_side_of_an_equality_is_what_it_should_be(project: Any) -> None:
     path = project.recordings()["test_shop.py::test_counted"]
-    done = project.run(
-        "-m", "whence", "debug", "--answers", "-", "--regression-test", "test_again.py", str(path),
+    done = project.whence(
+        "debug", "--answers", "-", "--regression-test", "test_again.py", str(path),
         answers="l\n",
     )  # fmt: skip
     assert "It should be   5" in done.stdout

@@ -40,7 +40,7 @@ def project(make_project: Any) -> Any:
 
 
 def whence(project: Any, *words: str, answers: str = "") -> Any:
-    return project.run("-m", "whence", "test", *words, answers=answers)
+    return project.whence("test", *words, answers=answers)
 
 
 def test_the_session_is_about_the_first_failing_test(project: Any) -> None:
@@ -152,8 +152,8 @@ def test_a_released_version_that_passes_leaves_nothing_to_ask(make_project: Any)
     (kept / "shop__2").mkdir(parents=True)
     right = dedent(SHOP.format(version=2, count='item["count"]'))
     (kept / "shop__2" / "shop.py").write_text(right, encoding="utf-8")
-    words = ["-m", "whence", "test", "--no-session", "-q", "--reference", "shop==2"]
-    done = shop.run(*words, XDG_CACHE_HOME=str(shop.folder / "cache"))
+    words = ["test", "--no-session", "-q", "--reference", "shop==2"]
+    done = shop.whence(*words, XDG_CACHE_HOME=str(shop.folder / "cache"))
     assert "The test passes with shop==2." in done.stdout
     assert "Right?" not in done.stdout
     assert "The fault is in total" in done.stdout, done.stdout + done.stderr
@@ -191,12 +191,12 @@ def test_a_test_inside_of_a_package_is_that_of_the_reference_if_it_is_the_same(
     }
     shop = make_project({**packages["own"], **packages["good"]})
     file = shop.folder / "good" / "shop" / "tests" / "test_prices.py"
-    words = ["-m", "whence", "test", "--no-session", "-q", "--reference", "good", "own/shop"]
-    done = shop.run(*words)
+    words = ["test", "--no-session", "-q", "--reference", "good", "own/shop"]
+    done = shop.whence(*words)
     assert "The test passes with good." in done.stdout, done.stdout + done.stderr
     assert "The fault is in total" in done.stdout, done.stdout + done.stderr
     file.write_text(file.read_text().replace("3", "4"), encoding="utf-8")
-    done = shop.run("-m", "whence", "debug", "--no-session", "--reference", "good")
+    done = shop.whence("debug", "--no-session", "--reference", "good")
     assert "the test is another one there." in done.stdout, done.stdout + done.stderr
 
 

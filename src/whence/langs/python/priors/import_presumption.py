@@ -53,7 +53,7 @@ def _class_bodies(tree: Tree) -> list[int]:
     bodies = []
     for function, position in zip(functions.tolist(), first.tolist(), strict=True):
         source, detail = tree.sources[int(tree.source_of[position])], int(tree.details[position])
-        is_code = isinstance(source, TraceSource) and detail > 0
-        if is_code and source.code(detail).flags & f.CLASS_BODY:
+        flags = source.code(detail).flags if isinstance(source, TraceSource) and detail > 0 else 0
+        if flags & f.CLASS_BODY:
             bodies.append(function)
     return bodies
