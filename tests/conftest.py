@@ -7,7 +7,6 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -51,14 +50,10 @@ RUN_BY_ONE_PROCESS = (
 assert all((Path(__file__).parents[1] / file).exists() for file in RUN_BY_ONE_PROCESS)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n`, tests go to whichever process is free, except those that share such a fixture."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Scheduler(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return file if file in RUN_BY_ONE_PROCESS else nodeid
-
-    return Scheduler(config, log)
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        if file in RUN_BY_ONE_PROCESS:
+            item.add_marker(pytest.mark.xdist_group(file))

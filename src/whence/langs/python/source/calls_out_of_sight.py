@@ -35,6 +35,7 @@ from whence.langs.python.source.classes_out_of_sight import (
 )
 from whence.langs.python.source.local_bindings import local_bindings
 from whence.langs.python.source.operations_out_of_sight import Operation, operation_of
+from whence.langs.python.source.scopes import FunctionNode
 from whence.langs.python.source.values_out_of_sight import Thing, Values
 from whence.model.call import Call
 from whence.model.value import Kind, Value
@@ -140,6 +141,22 @@ class _Scope:
         return self._may_be_unseen
 
 
+def _never_called(defined: Mapping[str, Sequence[ast.AST]], sight: Sight) -> set[str]:
+    """The functions of the module that were recorded elsewhere and that the call did not call.
+
+    Not those with a decorator: a cache gives a result without a call.
+    """
+    if sight.has_others:
+        return set()
+    return {
+        name
+        for name, nodes in defined.items()
+        if name in sight.functions
+        and name not in sight.recorded
+        and all(isinstance(node, FunctionNode) and not node.decorator_list for node in nodes)
+    }
+
+
 def calls_out_of_sight(module: ast.Module, body: ast.AST, call: Call, sight: Sight) -> list[str]:
     """The names of the calls and operations in a body that may have run unrecorded code."""
     imports = imported_names(module)
@@ -150,7 +167,7 @@ def calls_out_of_sight(module: ast.Module, body: ast.AST, call: Call, sight: Sig
     own = list(_own_nodes(body))
     values = Values(
         call, imports, defined, sight.classes, sight.results, sight.left,
-        call.function.module, local_bindings(own),
+        call.function.module, local_bindings(own), _never_called(defined, sight),
     )  # fmt: skip
     scope = _Scope(call, sight, imports, defined, values)
     for node in own:

@@ -14,7 +14,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -117,6 +117,8 @@ class Values:
     """What these functions left in their arguments, by their names."""
     module: str = ""
     bindings: Sequence[Binding] = ()
+    never_called: Collection[str] = ()
+    """Functions of the module that would have been recorded, and were not called."""
     _known: dict[ast.expr, list[Thing]] = field(default_factory=dict)
     _variables: dict[str, set[Thing]] = field(default_factory=dict)
 
@@ -440,6 +442,8 @@ class Values:
 
     def _made(self, name: str) -> Iterator[Thing]:
         """What a function or class of the module gives of which no result is known."""
+        if name in self.never_called:
+            return
         facts = self.classes.defined(self.module, name)
         if facts.sight is ClassSight.UNSEEN:
             yield UNKNOWN  # a function, or a class that its text does not explain

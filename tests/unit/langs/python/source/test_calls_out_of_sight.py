@@ -21,7 +21,9 @@ def outer(text, box, call):
 """
 
 
-def unseen(statement: str, *callees: str, syntax: PythonSyntax | None = None) -> list[str]:
+def unseen(
+    statement: str, *callees: str, syntax: PythonSyntax | None = None, others: tuple[str, ...] = ()
+) -> list[str]:
     where = Location("program.py", 7)
     function = Function("program.outer", "outer", "program", where)
     arguments = (
@@ -34,7 +36,8 @@ def unseen(statement: str, *callees: str, syntax: PythonSyntax | None = None) ->
     call = Call(function, rule, Outcome(OutcomeKind.RETURNED), arguments)
     called = [Function(name, name) for name in callees]
     text = SOURCE.format(statement=statement)
-    return list((syntax or PythonSyntax()).calls_out_of_sight(text, call, called, called))
+    functions = [*called, *(Function(name, name) for name in others)]
+    return list((syntax or PythonSyntax()).calls_out_of_sight(text, call, called, functions))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,12 @@ def test_what_was_recorded_is_not_named() -> None:
     assert unseen("return box.work()", "Box.work") == []
     assert unseen("return exec('f()', globals())", "<module>") == []
     assert unseen("return library.apply(inner)", "inner") == ["library.apply"]
+
+
+def test_a_recorded_function_that_was_not_called_gave_nothing() -> None:
+    statement = "return sum(inner(x) for x in text[1:])"
+    assert unseen(statement, others=("inner",)) == []
+    assert unseen(statement, "other") == ["sum((inner(x) for x in text[1:]))"]
 
 
 def test_code_that_was_left_out_is_named() -> None:
