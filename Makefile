@@ -51,7 +51,7 @@ sanitize: ## the tests of the C code under AddressSanitizer and UBSan
 	@$(ENV)/bin/python tools/sanitize.py
 
 bench: ## questions and time per search strategy; what recording costs
-	$(call environment,terminal bench)
+	$(call environment,terminal bench tracers)
 	@$(ENV)/bin/python bench/search.py
 	@$(ENV)/bin/python bench/record.py --all-pythons
 

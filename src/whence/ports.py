@@ -462,6 +462,9 @@ class SourceSyntax(Protocol):
     def defaults(self, text: str, call: Call) -> Mapping[str, str]:
         """The defaults of the called function's parameters, as a question writes such values."""
 
+    def calling_expression(self, expression: str, function: Function) -> str:
+        """The part of an expression that called a function; empty if that is not known."""
+
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation that stands in exactly this place."""
 

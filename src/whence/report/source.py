@@ -199,7 +199,10 @@ class Sources(SourceFiles):
             return ""
         line = lines[site.line - 1].encode()[site.column - 1 :]
         if site.end is not None and site.end[0] == site.line:
-            return line[: site.end[1] - site.column].decode(errors="replace").strip()
+            expression = line[: site.end[1] - site.column].decode(errors="replace").strip()
+            if self.syntax is not None:
+                expression = self.syntax.calling_expression(expression, call.function)
+            return expression
         return line.decode(errors="replace").rstrip() + "…"
 
     def _text_of(self, call: Call) -> str | None:

@@ -87,6 +87,23 @@ class PythonSyntax:
         ]
         return {parameter.arg: ast.unparse(default) for parameter, default in pairs}
 
+    def calling_expression(self, expression: str, function: Function) -> str:
+        """The expression itself; in a comprehension, whose place is that of its calls on CPython
+        3.11, the only call of a function with this name."""
+        try:
+            whole = ast.parse(f"({expression})", mode="eval").body
+        except (SyntaxError, ValueError, RecursionError):
+            return expression
+        if not isinstance(whole, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            return expression
+        name = function.short().rpartition(".")[2]
+        calls = [
+            node
+            for node in ast.walk(whole)
+            if isinstance(node, ast.Call) and _name_of(node.func) == name
+        ]
+        return ast.unparse(calls[0]) if len(calls) == 1 else ""
+
     def calls_out_of_sight(
         self,
         text: str,
@@ -126,6 +143,13 @@ class PythonSyntax:
         """The operation at exactly this span."""
         module = definitions_in(text)
         return None if module is None else operation_at(module.tree, module.text, span)
+
+
+def _name_of(function: ast.expr) -> str:
+    """The last part of the name of a called function; empty if it has none."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _called(text: str, call: Call) -> FunctionNode | None:
