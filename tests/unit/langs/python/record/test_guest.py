@@ -334,7 +334,7 @@ def test_the_recorder_in_c_hides_all_of_itself(name: str, folder: Path, backend:
         pytest.skip("a recorder in Python cannot")
     (folder / "program.py").write_text(NATIVE_ONLY[name])
     if sys.version_info >= (3, 14) and name == "nesting in C":
-        # The C stack itself is the limit. Where it begins is random, by up to 12 of 8,192 kB.
+        # The C stack itself is the limit. Where it begins is random, by some 8 of 8,192 kB.
         plain = int(run(folder, ["program.py"])[1])
         status, printed, errors = run(folder, recorded(backend, "program.py"))
         assert (status, errors) == (0, "")
