@@ -70,9 +70,9 @@ def _set_process(
     sys.argv = arguments
     sys.path.insert(0, "")  # as with `-m`
     # One that the test runner has opened must not be closed here.
-    streams = [open(number, mode, closefd=False) for number, mode in enumerate(("r", "w", "w"))]  # noqa: SIM115
-    assert all(isinstance(stream, io.TextIOWrapper) for stream in streams)
-    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = streams
+    files = [io.FileIO(number, mode, closefd=False) for number, mode in enumerate("rww")]
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(files[0]))
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BufferedWriter(file)) for file in files[1:])
 
 
 def _run_and_exit() -> NoReturn:

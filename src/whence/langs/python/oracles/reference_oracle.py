@@ -357,7 +357,7 @@ class ReferenceOracle:
             ),
             lambda: self._compare_transferred(position, source, number),
         ]
-        unknown = []
+        unknown: list[str] = []
         for method in reversed(methods) if self._fork_at_call.is_slow else methods:
             compared, how = method()
             # What it does outside may differ although the recordings of both runs are the same.
