@@ -44,7 +44,7 @@ from whence.tree.column_tree import ColumnTree
 
 _CLOSING = QualifiedName("builtins", "GeneratorExit")
 _NOT_RECORDED = UnknownRecipe("its values were not recorded")
-_LOST = UnknownRecipe("whether it was changed is not known: the name was bound anew")
+_LOST = UnknownRecipe("whether it was changed is not known: the name was rebound")
 
 
 @dataclass(frozen=True, slots=True)
