@@ -307,7 +307,7 @@ class RecipeSource:
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._records.fields(position, 2)
             if which >= len(reading.code.inputs):
-                raise MalformedTrace("an input changes that there is not")
+                raise MalformedTrace("an input changes that does not exist")
             name = reading.code.inputs[which]
             after: Recipe = _LOST
             if record == f.CHANGED:
