@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, NoReturn
@@ -40,7 +41,7 @@ def whence(
     ):
         typed.write(stdin.encode())
         typed.seek(0)
-        process = os.fork()
+        process = _fork()
         if process == 0:
             try:
                 for number, file in enumerate((typed, output, output if joined else errors)):
@@ -51,6 +52,13 @@ def whence(
                 os._exit(71)
         status = _status(process, arguments)
         return subprocess.CompletedProcess(arguments, status, _text(output), _text(errors))
+
+
+def _fork() -> int:
+    """Fork without a warning: the other thread is of the test runner and only waits for work."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _set_process(
