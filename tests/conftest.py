@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 # a change is not blamed for a failure that it did not cause; `make soak` looks elsewhere.
 settings.register_profile(
     "ci",
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 TESTING = ("terminal", "test")
 LINTING = ("lint",)
+PYTEST = ("-m", "pytest", "-n", "auto")
 OF_THE_INTERPRETER = (
     "tests/unit/langs/python",
     "tests/unit/cli/test_record.py",
@@ -107,39 +108,56 @@ def lint(run: Run, main: Interpreter) -> None:
     run.step("C, for other platforms too", [str(main.python), "tools/check_c.py"])
 
 
-def test(run: Run, interpreter: Interpreter, tests: Sequence[str] = ()) -> None:
-    run.step(
-        f"pytest on {interpreter.version}",
-        [str(interpreter.python), "-m", "pytest", "-n", "auto", *tests],
-    )
+@dataclass(frozen=True)
+class TestedPython:
+    """A Python on which tests run, as soon as its environment is prepared."""
+
+    version: str
+    prepared: Future[None]
+    command: Sequence[str]
+    environ: dict[str, str] | None = None
+
+    def test(self, run: Run, tests: Sequence[str]) -> None:
+        try:
+            self.prepared.result()
+        except environments.Unavailable as problem:
+            print(f"\n=== skipped: {problem}", flush=True)
+            reason = str(problem).splitlines()[0]
+            run.note("skipped", f"pytest on {self.version}: {reason}")
+        except environments.InstallFailed as problem:
+            print(f"\n=== failed: {problem}", flush=True)
+            run.note("FAILED", f"install on {self.version}")
+        else:
+            run.step(f"pytest on {self.version}", [*self.command, *tests], self.environ)
 
 
-def test_other(
-    run: Run, interpreter: Interpreter, prepared: Future[None], tests: Sequence[str]
-) -> None:
-    try:
-        prepared.result()
-    except environments.Unavailable as problem:
-        print(f"\n=== skipped: {problem}", flush=True)
-        reason = str(problem).splitlines()[0]
-        run.note("skipped", f"pytest on {interpreter.version}: {reason}")
-    except environments.InstallFailed as problem:
-        print(f"\n=== failed: {problem}", flush=True)
-        run.note("FAILED", f"install on {interpreter.version}")
-    else:
-        test(run, interpreter, tests)
+def python_at_hand(pool: Executor, interpreter: Interpreter) -> TestedPython:
+    prepared = pool.submit(environments.prepare, interpreter, TESTING)
+    return TestedPython(interpreter.version, prepared, [str(interpreter.python), *PYTEST])
 
 
-def test_from_debian(run: Run, version: str, tests: Sequence[str]) -> None:
-    """The same with an interpreter of Debian, which is at hand."""
+def python_of_debian(pool: Executor, version: str) -> TestedPython:
+    """An interpreter of Debian, which is at hand."""
     environ = debian_pythons.environ()
-    prepare = [f"python{version}", "tools/environments.py", *TESTING]
-    pytest = [f".venvs/{version}/bin/python", "-m", "pytest", "-n", "auto", *tests]
-    if run.step(f"install on Debian's {version}", debian_pythons.command(prepare), environ):
-        run.step(f"pytest on Debian's {version}", debian_pythons.command(pytest), environ)
+    prepare = debian_pythons.command([f"python{version}", "tools/environments.py", *TESTING])
+    command = debian_pythons.command([f".venvs/{version}/bin/python", *PYTEST])
+    prepared = pool.submit(prepare_of_debian, prepare, environ)
+    return TestedPython(f"Debian's {version}", prepared, command, environ)
 
 
-def test_other_versions_from_debian(run: Run, at_hand: Sequence[Interpreter]) -> None:
+def prepare_of_debian(command: Sequence[str], environ: dict[str, str]) -> None:
+    done = subprocess.run(
+        command, cwd=environments.ROOT, env=environ, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise environments.InstallFailed(done.stdout)
+
+
+def pythons_of_debian(
+    run: Run, pool: Executor, at_hand: Sequence[Interpreter]
+) -> list[TestedPython]:
+    """Those of the versions that the machine does not have; why there are none is noted."""
     minors = {interpreter.minor for interpreter in at_hand}
     missing = [version for version in debian_pythons.VERSIONS if version not in minors]
     try:
@@ -147,28 +165,26 @@ def test_other_versions_from_debian(run: Run, at_hand: Sequence[Interpreter]) ->
             debian_pythons.require()
     except debian_pythons.Missing as problem:
         run.note("skipped", f"pytest on {' and '.join(missing)}: {problem}")
-    else:
-        for version in missing:
-            test_from_debian(run, version, MOST_DEPENDENT)
+        return []
+    return [python_of_debian(pool, version) for version in missing]
 
 
 def test_one_version(version: str) -> int:
     """All that depends on the interpreter, on one version, wherever it is to be had."""
     run = Run()
-    for interpreter in environments.at_hand(environments.running()):
-        if interpreter.minor == version:
-            with ThreadPoolExecutor(1) as pool:
-                prepared = pool.submit(environments.prepare, interpreter, TESTING)
-                test_other(run, interpreter, prepared, OF_THE_INTERPRETER)
-            return run.summary()
-    try:
-        if version not in debian_pythons.VERSIONS:
-            raise debian_pythons.Missing(f"there is no Python {version} here")
-        debian_pythons.provide()
-    except debian_pythons.Missing as problem:
-        run.note("FAILED", f"pytest on {version}: {problem}")
-    else:
-        test_from_debian(run, version, OF_THE_INTERPRETER)
+    with ThreadPoolExecutor(1) as pool:
+        for interpreter in environments.at_hand(environments.running()):
+            if interpreter.minor == version:
+                python_at_hand(pool, interpreter).test(run, OF_THE_INTERPRETER)
+                return run.summary()
+        try:
+            if version not in debian_pythons.VERSIONS:
+                raise debian_pythons.Missing(f"there is no Python {version} here")
+            debian_pythons.provide()
+        except debian_pythons.Missing as problem:
+            run.note("FAILED", f"pytest on {version}: {problem}")
+        else:
+            python_of_debian(pool, version).test(run, OF_THE_INTERPRETER)
     return run.summary()
 
 
@@ -198,27 +214,28 @@ def main() -> int:
 
     interpreter = environments.running()
     extras = (*TESTING, *LINTING)  # to lint too: mypy reads what the tests import
-    others = []
-    if not (options.lint or options.quick):
-        others = environments.at_hand(interpreter)[1:]
+    run = Run()
+    others, from_debian = [], []
     with ThreadPoolExecutor(1) as pool:  # lint has one core busy at most
-        prepared = [pool.submit(environments.prepare, other, TESTING) for other in others]
+        if not (options.lint or options.quick):
+            at_hand = environments.at_hand(interpreter)
+            others = [python_at_hand(pool, other) for other in at_hand[1:]]
+            from_debian = pythons_of_debian(run, pool, at_hand)
         try:
             environments.prepare(interpreter, extras)
         except (environments.Unavailable, environments.InstallFailed) as problem:
             environments.say(f"FAILED: {problem}")
             return 1
-
-        run = Run()
         lint(run, interpreter)
         if not options.lint:
             provide_prolog(run)
-            test(run, interpreter)
-        for other, ready in zip(others, prepared, strict=True):
+            name = f"pytest on {interpreter.version}"
+            run.step(name, [str(interpreter.python), *PYTEST])
+        for other in others:
             more = FROM_3_12_ON if other is others[-1] else NOT_BETWEEN
-            test_other(run, other, ready, (*OF_THE_INTERPRETER, *more))
-        if not (options.lint or options.quick):
-            test_other_versions_from_debian(run, [interpreter, *others])
+            other.test(run, (*OF_THE_INTERPRETER, *more))
+        for python in from_debian:
+            python.test(run, MOST_DEPENDENT)
         return run.summary()
 
 

@@ -71,18 +71,19 @@ _NEAR = 34
 """Within so many characters a URL has its first colon."""
 
 
-_salts: list[bytes] = []
-"""The salt, once it was read."""
+_salts: dict[str, bytes] = {}
+"""The salt, once it was read, by the folder that it is kept in."""
 
 
 def user_salt() -> bytes:
     """The salt of this user; a new one for this process if none can be kept."""
-    if not _salts:
+    folder = state_path()
+    if folder not in _salts:
         try:
-            _salts.append(user_key(state_path(), _SALT_FILE, create=True))
+            _salts[folder] = user_key(folder, _SALT_FILE, create=True)
         except (OSError, WhenceError):
-            _salts.append(os.urandom(KEY_BYTES))
-    return _salts[0]
+            _salts[folder] = os.urandom(KEY_BYTES)
+    return _salts[folder]
 
 
 def secrets_for(keep: bool = False, names: Iterable[str] = ()) -> Secrets:

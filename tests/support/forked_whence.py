@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, NoReturn
@@ -39,7 +40,7 @@ def whence(
     ):
         typed.write(stdin.encode())
         typed.seek(0)
-        process = os.fork()
+        process = _fork()
         if process == 0:
             try:
                 for number, file in enumerate((typed, output, output if joined else errors)):
@@ -50,6 +51,13 @@ def whence(
                 os._exit(71)
         status = _status(process, arguments)
         return subprocess.CompletedProcess(arguments, status, _text(output), _text(errors))
+
+
+def _fork() -> int:
+    """Fork without a warning: the other thread is of the test runner and only waits for work."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _set_process(
@@ -69,10 +77,9 @@ def _set_process(
     sys.argv = arguments
     sys.path.insert(0, "")  # as with `-m`
     # One that the test runner has opened must not be closed here.
-    streams = [open(number, mode, closefd=False) for number, mode in enumerate(("r", "w", "w"))]  # noqa: SIM115
-    sys.stdin, sys.stdout, sys.stderr = streams
-    for name, stream in zip(("__stdin__", "__stdout__", "__stderr__"), streams, strict=True):
-        setattr(sys, name, stream)
+    files = [io.FileIO(number, mode, closefd=False) for number, mode in enumerate("rww")]
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(files[0]))
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BufferedWriter(file)) for file in files[1:])
 
 
 def _run_and_exit() -> NoReturn:

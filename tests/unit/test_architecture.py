@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md and CONTRIBUTING.md name files that exist."""
+"""Files that the pages for contributors name exist, and pages of docs/ link to each other."""
 
 from __future__ import annotations
 
@@ -32,3 +32,18 @@ def test_every_file_that_a_page_names_exists(page: str) -> None:
         if "<" not in name and not any((folder / name).exists() for folder in FOLDERS)
     ]
     assert not missing
+
+
+LINK = re.compile(r"]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+
+
+def test_pages_of_the_documentation_link_to_pages_of_the_site() -> None:
+    """`make docs` refuses a page outside of docs/; other files are copied into the site."""
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    links = [(page, link) for page in pages for link in LINK.findall(page.read_text("utf-8"))]
+    assert len(links) > 40
+    assert not [
+        f"{page.name}: {link}"
+        for page, link in links
+        if not (page.parent / link).exists() or (link.endswith(".md") and "/" in link)
+    ]

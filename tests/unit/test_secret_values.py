@@ -63,8 +63,8 @@ def test_of_a_secret_variable_only_the_digest_is_stored():
 
 def test_the_salt_of_a_user_stays(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(secret_values, "_salts", [])
+    monkeypatch.setattr(secret_values, "_salts", {})
     salt = secret_values.user_salt()
-    monkeypatch.setattr(secret_values, "_salts", [])
+    monkeypatch.setattr(secret_values, "_salts", {})
     assert secret_values.user_salt() == salt
     assert (tmp_path / "whence" / "secret-salt").stat().st_mode & 0o777 == 0o600

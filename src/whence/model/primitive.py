@@ -46,7 +46,6 @@ class RaisingOperand:
 
     text: str
     span: Span
-    is_variable: bool
     names: tuple[str, ...]
 
 

@@ -18,7 +18,7 @@ from whence.model.call import Call, Effect
 from whence.model.value import FULL, Kind, Limits, Steps, Value, show
 
 _NAMED = frozenset({Kind.OBJECT, Kind.DICT})
-_LOST = "<not known: the name was bound anew"
+_LOST = "<not known: the name was rebound"
 
 
 @dataclass(frozen=True, slots=True)

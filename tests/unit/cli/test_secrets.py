@@ -63,7 +63,8 @@ def test_a_rerun_takes_the_secret_from_the_present_environment(folder):
 def test_a_divergence_names_a_secret_that_is_missing(folder):
     other = whence(folder, "rerun", str(recordings(folder)[0]))
     assert "DB_PASSWORD" in other
-    assert "not set as they were" in other
+    # Lines are broken where the name of the folder makes them long.
+    assert "not set as they were" in " ".join(other.split())
 
 
 def test_a_call_with_a_secret_is_not_rebuilt(folder):

@@ -338,7 +338,7 @@ def test_what_was_said_inside_a_call_is_kept_with_the_session(tmp_path: Path) ->
     ("call", "why"),
     [
         ("<lambda>", "a lambda is one expression"),
-        ("Shop", "the body of a class is not gone into"),
+        ("Shop", "zoom does not go into the body of a class"),
         ("0", "call 0 is no call of a function"),
     ],
 )

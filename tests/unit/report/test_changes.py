@@ -75,7 +75,7 @@ def test_a_key_that_may_have_been_there_before_is_not_said_to_be_new() -> None:
 
 
 def test_what_nobody_saw_is_not_said_to_have_changed() -> None:
-    (change,) = changes(atom("[]"), atom("<not known: the name was bound anew>"))
+    (change,) = changes(atom("[]"), atom("<not known: the name was rebound>"))
     assert change.words("xs", FULL) == "may have changed xs: the name was rebound"
     assert change.short("xs", FULL) == "perhaps xs: the name was rebound"
 

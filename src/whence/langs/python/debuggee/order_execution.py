@@ -236,7 +236,7 @@ def _zoom_watch(zoom: Zoom, recording: Recording, journal: Journal | None) -> St
     def finish() -> None:
         if journal is not None:
             journal.finish()
-        recording.finish(STOPPED, "it was gone into far enough")
+        recording.finish(STOPPED, "the steps that were asked for are recorded")
 
     request = ZoomRequest.from_text(zoom.request)
     return start(request, zoom.output, backend.here, lambda: backend.calls, finish, unnoticed)

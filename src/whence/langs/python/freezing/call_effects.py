@@ -220,7 +220,7 @@ def _in_repeatable_order(
     if kind is CLASS and before is not None:
         kept = [name for name in before.label if name in now.label]
         if [*kept, *(name for name in now.label if name not in kept)] != now.label:
-            raise CannotFreeze("it defines names of a class anew")
+            raise CannotFreeze("it redefines names of a class")
     if kind not in (SET, FROZENSET) or not all(map(_is_plain_key, own)):
         return now
     old = () if before is None else before.parts[: len(before.parts) - len(before.names)]

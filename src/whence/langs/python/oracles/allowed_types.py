@@ -42,7 +42,7 @@ class Builtin:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class Container:
     """A builtin container or a class of `collections.abc` with what it holds.
 
     For `dict` and `Mapping` keys and values, for the others one type.
@@ -53,21 +53,21 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FixedTuple:
     """A tuple with a fixed number of items, each of its own type."""
 
     items: tuple[Allowed, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class UnionOf:
     """A union."""
 
     options: tuple[Allowed, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class LiteralOf:
     """`Literal[…]`."""
 
     values: tuple[object, ...]
@@ -81,7 +81,15 @@ class UserClass:
 
 
 Allowed: TypeAlias = (
-    Unclear | Anything | Nothing | Builtin | Holding | Row | Either | OneOf | UserClass
+    Unclear
+    | Anything
+    | Nothing
+    | Builtin
+    | Container
+    | FixedTuple
+    | UnionOf
+    | LiteralOf
+    | UserClass
 )
 
 _OfClass = (
@@ -147,7 +155,7 @@ class _Fitting:
             return None
         if isinstance(allowed, Nothing):
             return False
-        if isinstance(allowed, Either):
+        if isinstance(allowed, UnionOf):
             value = whole_or_type(recipe, whole)
             return any_of(self.fits(value, option, depth + 1) for option in allowed.options)
         if isinstance(allowed, UserClass):
@@ -181,9 +189,9 @@ class _Fitting:
         match allowed:
             case Builtin(name):
                 return _is_builtin(builtin, name)
-            case OneOf(values):
+            case LiteralOf(values):
                 return _is_one_of(recipe, whole, values)
-            case Row(items):
+            case FixedTuple(items):
                 if builtin != "tuple":
                     return False
                 if not whole or not isinstance(recipe, r.ItemsRecipe):
@@ -192,7 +200,7 @@ class _Fitting:
                     return False
                 pairs = zip(recipe.items, items, strict=True)
                 return all_of(self.fits(part, one, depth + 1) for part, one in pairs)
-            case Holding(name, held):
+            case Container(name, held):
                 outer = _is_builtin(builtin, name)
                 return outer and self._content(recipe, whole, held, depth)
             case _:
@@ -202,18 +210,18 @@ class _Fitting:
         self, recipe: r.Recipe, own: r.QualifiedName, whole: bool, allowed: Allowed, depth: int
     ) -> bool | None:
         """An instance of another class, which may be one of a builtin too."""
-        is_mapping = isinstance(allowed, Builtin | Holding) and allowed.name in _MUTABLE_MAPPINGS
+        is_mapping = isinstance(allowed, Builtin | Container) and allowed.name in _MUTABLE_MAPPINGS
         if own == _FROZENDICT and is_mapping:
             return False  # it is recorded as if it extended dict, which it does not
         if isinstance(recipe, r.ExtendedRecipe):
             inner = self.fits(whole_or_type(recipe.content, whole), allowed, depth + 1)
-            if inner and not isinstance(allowed, OneOf):
+            if inner and not isinstance(allowed, LiteralOf):
                 return True
         if not isinstance(recipe, r.InstanceRecipe) or not isinstance(
-            allowed, Builtin | Row | Holding
+            allowed, Builtin | FixedTuple | Container
         ):
             return None
-        if isinstance(allowed, Builtin | Holding) and allowed.name not in BUILTINS | {"None"}:
+        if isinstance(allowed, Builtin | Container) and allowed.name not in BUILTINS | {"None"}:
             return None  # whatever has its methods is an instance of an abstract class
         _, complete = self._modules.ancestors(own)
         return False if complete else None

@@ -20,12 +20,12 @@ from whence.langs.python.oracles.allowed_types import (
     Allowed,
     Anything,
     Builtin,
-    Either,
-    Holding,
+    Container,
+    FixedTuple,
+    LiteralOf,
     Nothing,
-    OneOf,
-    Row,
     Unclear,
+    UnionOf,
     UserClass,
 )
 from whence.langs.python.source.bindings import Imported, ModuleBindings, ProgramBindings, bound_in
@@ -75,7 +75,7 @@ class AnnotationReader:
                 return self.allowed(parse_annotation(text), scope, depth + 1)
             case ast.BinOp(left, ast.BitOr(), right):
                 sides = (self.allowed(side, scope, depth + 1) for side in (left, right))
-                return Either(tuple(sides))
+                return UnionOf(tuple(sides))
             case ast.Name() | ast.Attribute():
                 return self._named(expression, scope, depth)
             case ast.Subscript(value, inner):
@@ -162,9 +162,9 @@ class AnnotationReader:
         module, name = named.module, named.name
         if module in _TYPING:
             if name == "Optional" and len(inner) == 1:
-                return Either((self.allowed(inner[0], scope, depth + 1), Builtin("None")))
+                return UnionOf((self.allowed(inner[0], scope, depth + 1), Builtin("None")))
             if name == "Union":
-                return Either(tuple(self.allowed(part, scope, depth + 1) for part in inner))
+                return UnionOf(tuple(self.allowed(part, scope, depth + 1) for part in inner))
             if name == "Literal":
                 return _literals(inner)
             if name in _TRANSPARENT and inner:
@@ -179,18 +179,18 @@ class AnnotationReader:
         count = 2 if plain.name in _TWO else 1
         if plain.name not in CONTAINERS | ABSTRACT or len(inner) != count:
             return _UNCLEAR
-        return Holding(plain.name, tuple(self.allowed(part, scope, depth + 1) for part in inner))
+        return Container(plain.name, tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
     def _tuple(self, inner: Sequence[ast.expr], scope: AnnotationScope, depth: int) -> Allowed:
         if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is ...:
-            return Holding("tuple", (self.allowed(inner[0], scope, depth + 1),))
+            return Container("tuple", (self.allowed(inner[0], scope, depth + 1),))
         if any(isinstance(part, ast.Starred) for part in inner):
             return _UNCLEAR
         for part in inner:
             named = self.meaning(part.value if isinstance(part, ast.Subscript) else part, scope)
             if isinstance(named, Imported) and named.name == "Unpack":
                 return _UNCLEAR
-        return Row(tuple(self.allowed(part, scope, depth + 1) for part in inner))
+        return FixedTuple(tuple(self.allowed(part, scope, depth + 1) for part in inner))
 
 
 def parse_annotation(text: str) -> ast.expr | None:
@@ -227,7 +227,7 @@ def _library_type(module: str, name: str) -> Allowed:
 def _literals(inner: Sequence[ast.expr]) -> Allowed:
     values = tuple(map(literal, inner))
     # A member of an enum, or Literal inside of Literal, is unclear.
-    return _UNCLEAR if NOT_LITERAL in values else OneOf(values)
+    return _UNCLEAR if NOT_LITERAL in values else LiteralOf(values)
 
 
 # --- functions -----------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []
     for name, recipe in (*call.arguments.items(), *call.captured.items()):
-        if any(_is_unknown(part) or _may_hide(part) for part in walk(recipe)):
+        if any(_is_unknown(part) or _may_hide_order(part) for part in walk(recipe)):
             return None
         texts.append(f"{name}={canonical(recipe)}")
     return ";".join(texts)
@@ -106,7 +106,7 @@ def _is_unknown(recipe: Recipe) -> bool:
     return isinstance(recipe, UnknownRecipe) and not isinstance(recipe, SecretRecipe)
 
 
-def _may_hide(recipe: Recipe) -> bool:
+def _may_hide_order(recipe: Recipe) -> bool:
     """Whether it is an instance of a dict subclass, which may hide its order."""
     return (
         isinstance(recipe, ExtendedRecipe)

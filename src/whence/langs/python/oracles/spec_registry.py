@@ -1,7 +1,7 @@
 """What a program declares about its functions: `whence.spec`.
 
-Imported by the program that is debugged, so it imports nothing and does nothing but keep what it is
-given. Only the debugger's own process of that program ever calls it.
+The debugged program imports it, so it imports nothing and only stores the declarations. A worker
+calls them; the program itself never does.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ SPECS: list[tuple[Any, Callable[..., Any]]] = []
 
 
 def spec(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
-    """Declare, beside the code, what calls of a function should come to.
+    """Declare what the calls of a function should do.
 
-    What is decorated either has one parameter named `call`, and says True if that call is right,
-    False if it is wrong, None if it cannot tell; or it has the parameters of the function, and does
-    what the function should do. It is left as it is, and is called by whence alone.
+    The decorated function either has one parameter named `call`, and returns True if that call is
+    right, False if it is wrong, None if it cannot tell; or it has the parameters of the function,
+    and does what the function should do. It stays as it is, and only whence calls it.
 
     >>> @spec(sorted_copy)
     ... def _(call):

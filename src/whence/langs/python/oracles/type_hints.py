@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.oracles.allowed_types import Allowed, Builtin, Either, all_of, fits
+from whence.langs.python.oracles.allowed_types import Allowed, Builtin, UnionOf, all_of, fits
 from whence.langs.python.oracles.annotations import (
     AnnotationReader,
     AnnotationScope,
@@ -165,7 +165,7 @@ class _CallCheck:
             return all_of(self._fits(item, allowed, labels) for item in _held(value))
         default = parameter.default
         if isinstance(default, ast.Constant) and default.value is None:
-            allowed = Either((allowed, Builtin("None")))
+            allowed = UnionOf((allowed, Builtin("None")))
         fits_hint = self._fits(value, allowed, labels)
         if fits_hint is False and default is not None and not _is_other(value, default):
             return None  # a default may be outside of its annotation on purpose

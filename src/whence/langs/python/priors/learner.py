@@ -46,12 +46,12 @@ class Learner:
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """The file of what was learned."""
         return self._learned.path
 
     @property
     def waiting(self) -> int:
-        """Of how many tests that were recorded nothing was learned yet."""
+        """How many recorded tests were not learned from yet."""
         for path in sorted(self._recordings.glob("*.jsonl")):
             with path.open("rb") as stream:
                 stream.seek(self._read.get(path, 0))
@@ -95,7 +95,7 @@ class Learner:
         self._failing += not passed
 
     def finish(self) -> Amount:
-        """Keep what was learned. From how many tests that was, and how much is known now."""
+        """Keep what was learned; returns from how many tests, and how much is known now."""
         try:
             self._learned.trim()
             return replace(self._learned.amount(), passing=self._passing, failing=self._failing)

@@ -129,7 +129,7 @@ class CallZoom:
                     )
                 raise CannotReplay(
                     f"the program was run again, and no steps of call {node} were recorded: it "
-                    "did not begin, or its code is compiled anew while the program runs"
+                    "did not begin, or its code is compiled again while the program runs"
                 )
             log = json.loads(output.read_text(encoding="utf-8"))
             last = max(node, *(event[4] for event in log["events"] if len(event) > 4))

@@ -38,7 +38,7 @@ def operation_at(tree: ast.Module, text: str, span: Span) -> RaisingOperation | 
     inside = around[: around.index(owner)] if owner in around else around
     inner = {name for node in inside if isinstance(node, COMPREHENSIONS) for name in _binds(node)}
     operands = [
-        RaisingOperand(_segment(text, node), span_of(node), isinstance(node, ast.Name), names)
+        RaisingOperand(_segment(text, node), span_of(node), names)
         for node in _operands(operation, above)
         if not isinstance(node, ast.Constant) and inner.isdisjoint(names := _names(node))
     ]

@@ -8,7 +8,6 @@ is asked about first, or taken to be wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +27,6 @@ _HARMLESS = frozenset(
      "override", "property", "staticmethod")
 )  # fmt: skip
 """Decorators after which a call still gives what the function returned."""
-ReadSource = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +74,13 @@ def _left_all(tree: ColumnTree, position: int) -> bool:
     return True
 
 
-def trace_operand(
-    tree: ColumnTree, symptom: Symptom, operand: AssertionOperand, read: ReadSource = read_source
-) -> Traced:
+def trace_operand(tree: ColumnTree, symptom: Symptom, operand: AssertionOperand) -> Traced:
     """The call that made an operand."""
     failed = symptom.assertion
     frame = failing_call(tree, symptom)
     if failed is None or frame is None:
         return Traced(unknown="the call in which the assertion failed is not in the recording")
-    source = read(failed.file)
+    source = read_source(failed.file)
     if source is None:
         return Traced(unknown=f"{failed.file} cannot be read")
     made: OperandSource | None = maker(source, failed.line, operand)
@@ -92,13 +88,13 @@ def trace_operand(
     while made is not None:
         as_it_is = not unknown and not made.collected_by
         if made.parameter:
-            fixture = _fixture(tree, frame, made, read)
+            fixture = _fixture(tree, frame, made)
             return fixture if as_it_is else replace(fixture, is_operand=False, is_wrong=False)
         if made.span is None:
             return Traced(unknown=made.unknown)
         position = _called_at(tree, frame, made)
         if position is not None:
-            return replace(_checked(tree, position, made, read), is_operand=as_it_is)
+            return replace(_checked(tree, position, made), is_operand=as_it_is)
         unknown = unknown or f"no call of {made.called} is recorded there"
         made = made.part_of
     return Traced(unknown=unknown)
@@ -120,7 +116,7 @@ def _called_at(tree: ColumnTree, frame: int, made: OperandSource) -> int | None:
     return None
 
 
-def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource) -> Traced:
+def _fixture(tree: ColumnTree, frame: int, made: OperandSource) -> Traced:
     """The fixture whose value the test received unchanged, if there is one."""
     columns, name = tree.columns, made.parameter
     received = [argument.value for argument in tree.call(frame).arguments if argument.name == name]
@@ -136,7 +132,7 @@ def _fixture(tree: ColumnTree, frame: int, made: OperandSource, read: ReadSource
     position = int(fitting[0])
     call = tree.call(position)
     where, outcome = call.function.location, call.outcome
-    source = read(where.file) if where is not None else None
+    source = read_source(where.file) if where is not None else None
     around = decorators(source, where.line) if source and where and where.line else None
     values = outcome.yielded or ((outcome.value,) if outcome.value is not None else ())
     same = len(values) == 1 and show(values[0], FULL) == show(received[0], FULL)
@@ -156,7 +152,7 @@ def _is_at(site: Span, span: Span) -> bool:
     return site[2:] == (last, after + 1) and site[:2] >= (line, column + 1)
 
 
-def _checked(tree: ColumnTree, position: int, made: OperandSource, read: ReadSource) -> Traced:
+def _checked(tree: ColumnTree, position: int, made: OperandSource) -> Traced:
     """The call, unless something else may have changed its result before the test received it."""
     call = tree.call(position)
     function = call.function
@@ -171,7 +167,7 @@ def _checked(tree: ColumnTree, position: int, made: OperandSource, read: ReadSou
     if call.outcome.kind is not OutcomeKind.RETURNED or (call.outcome.yielded and not is_run):
         return Traced(unknown=f"{made.called} gave its result in more than one step")
     where = function.location
-    source = read(where.file) if where is not None else None
+    source = read_source(where.file) if where is not None else None
     if where is None or source is None or where.line is None:
         return Traced(unknown=f"the source of {made.called} cannot be read")
     around = decorators(source, where.line)

@@ -260,7 +260,7 @@ class CallReader:
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._records.fields(position, 2)
             if which >= len(reading.now):
-                raise MalformedTrace("an input changes that there is not")
+                raise MalformedTrace("an input changes that does not exist")
             after = UNKNOWN
             if record == f.CHANGED:
                 after, _ = self._root(reading, place, reading.next_root(), which)

@@ -46,7 +46,7 @@ from whence.tree.column_tree import ColumnTree
 
 _CLOSING = QualifiedName("builtins", "GeneratorExit")
 _NOT_RECORDED = UnknownRecipe("its values were not recorded")
-_LOST = UnknownRecipe("whether it was changed is not known: the name was bound anew")
+_LOST = UnknownRecipe("whether it was changed is not known: the name was rebound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,7 @@ class RecipeSource:
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._records.fields(position, 2)
             if which >= len(reading.code.inputs):
-                raise MalformedTrace("an input changes that there is not")
+                raise MalformedTrace("an input changes that does not exist")
             name = reading.code.inputs[which]
             after: Recipe = _LOST
             if record == f.CHANGED:

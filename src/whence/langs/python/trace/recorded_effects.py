@@ -14,7 +14,7 @@ from whence.model.value import Kind, Steps, Value, atom
 MOST_PARTS = 12
 """More differences than this are shown as one effect on the whole."""
 
-UNKNOWN = atom("<not known: the name was bound anew>")
+UNKNOWN = atom("<not known: the name was rebound>")
 _ABSENT = "<unbound>"
 
 

@@ -81,7 +81,7 @@ class TableScanner:
         for _ in range(count):
             variable, place = read_v(self.data, place)
             if variable >= len(self.variable_at):
-                raise MalformedTrace("a code names a global that there is not")
+                raise MalformedTrace("a code names a global that does not exist")
             variables.append(variable)
         place = skip_text(self.data, place)
         self.code_at.append(self.base | at)

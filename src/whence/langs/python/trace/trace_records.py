@@ -135,7 +135,7 @@ class TraceRecords:
             before = int(np.searchsorted(self.positions.root_at, position))
             distance, place = read_v(data, place + 1)
             if not 1 <= distance <= before:
-                raise MalformedTrace("a value refers to one that there is not")
+                raise MalformedTrace("a value refers to one that does not exist")
             there, start = self.tables.data_at(int(self.positions.root_at[before - distance]))
             return reader(self.tables, there, root).read(start)[0], base + place
         value, place = reader(self.tables, data, root).read(place)

@@ -204,10 +204,10 @@ class PythonTraceScanner:
             raise MalformedTrace(f"there are more than {MAX_CALLS:,} calls")
         distance, place = read_v(self._data, place)
         if not 1 <= distance <= number:
-            raise MalformedTrace(f"call {number} has a parent that there is not")
+            raise MalformedTrace(f"call {number} has a parent that does not exist")
         code_number, place = read_v(self._data, place)
         if code_number >= len(self._tables.codes):
-            raise MalformedTrace(f"call {number} is of a code that there is not")
+            raise MalformedTrace(f"call {number} is of a code that does not exist")
         _, place = read_v(self._data, place)
         code = self._tables.codes[code_number]
         self._parent.append(number - distance)
@@ -239,7 +239,7 @@ class PythonTraceScanner:
         distance, place = read_v(self._data, place)
         number = len(self._parent) - distance
         if distance < 1 or number < 0:
-            raise MalformedTrace("a record is of a call that there is not")
+            raise MalformedTrace("a record is of a call that does not exist")
         return number, place
 
     def _open_call(self, place: int) -> tuple[int, int]:
@@ -377,7 +377,7 @@ class PythonTraceScanner:
     def _global(self, at: int, place: int) -> int:
         variable, place = read_v(self._data, place)
         if variable >= len(self._tables.variable_at):
-            raise MalformedTrace("a global changes that there is not")
+            raise MalformedTrace("a global that does not exist changes")
         self._global_variable.append(variable)
         self._global_at.append(self._base | at)
         place = self._values.root(place)
@@ -402,7 +402,7 @@ class PythonTraceScanner:
         if place >= len(self._data):
             raise MalformedTrace("a record breaks off")
         if self._data[place] > f.STOPPED:
-            raise MalformedTrace("the run ends in a way that there is not")
+            raise MalformedTrace("the run ends in an unknown way")
         self._end_at.append(self._base | at)
         return self._values.root(place + 1)
 

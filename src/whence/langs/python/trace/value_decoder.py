@@ -128,11 +128,11 @@ class ValueDecoder(ABC, Generic[Made]):
         if kind == f.SAME:
             target = self._started - number
             if number < 1 or target < 0:
-                raise MalformedTrace("a value is the same as one that there is not")
+                raise MalformedTrace("a value is the same as one that does not exist")
             return self._root.refer(self._contents.get(target, target))
         if kind == f.INPUT:
             if number >= self._root.inputs:
-                raise MalformedTrace("a value is an input that there is not")
+                raise MalformedTrace("a value is an input that does not exist")
             return self._root.identities.refer(number, 0)
         raise MalformedTrace(f"there is no value 0x{kind:02x} here")
 

@@ -44,7 +44,7 @@ class ValueScanner:
             distance, place = read_v(data, place + 1)
             number = len(self.root_at) - distance
             if distance < 1 or number < 0:
-                raise MalformedTrace("a value refers to one that there is not")
+                raise MalformedTrace("a value refers to one that does not exist")
             self.digest = self._root_digest[number]
             self.size = self._root_size[number]
             self.complete = bool(self._root_complete[number])
@@ -128,7 +128,7 @@ class ValueScanner:
         if kind == f.SAME:
             back, place = read_v(self.data, place)
             if not 1 <= back <= self._containers:
-                raise MalformedTrace("a value is the same as one that there is not")
+                raise MalformedTrace("a value is the same as one that does not exist")
             return place
         if kind == f.INPUT:
             return read_v(self.data, place)[1]

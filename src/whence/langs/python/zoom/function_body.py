@@ -232,5 +232,5 @@ def find_function(tree: ast.Module, first_line: int, qualname: str) -> FunctionN
         isinstance(node, ast.ClassDef) and first_line_of(node) == first_line
         for node in ast.walk(tree)
     ):
-        raise CannotZoom("the body of a class is not gone into")
+        raise CannotZoom("zoom does not go into the body of a class")
     raise CannotZoom(f"the text of {qualname} is no longer where it was")

@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart
 from whence.langs.python.debuggee.run_as_python import Target, TargetKind, compile_plainly, launch
-from whence.langs.python.oracles.worker.one_exchanged import exchange_on_load
+from whence.langs.python.oracles.worker.one_function_swap import swap_one_on_load
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
 from whence.langs.python.record.options import RecordOptions
@@ -48,7 +48,7 @@ def main(interpreter: InterpreterStart, message: str) -> None:
     options = replace(chosen, max_bytes=_MOST_BYTES)
     recording = Recording(Settings(config.output, options, rules), target.words)
 
-    compiled = exchange_on_load(*config.exchanged) if config.exchanged else compile_plainly
+    compiled = swap_one_on_load(*config.exchanged) if config.exchanged else compile_plainly
 
     def finished(how: int, value: object) -> None:
         if recording.is_here:

@@ -237,7 +237,7 @@ class JournalPlayer:
 
     def _stop(self, report: Mapping[str, Any]) -> NoReturn:
         _interposition.inside(True)
-        self._write_report({**report, "call": self._cut_off("it went another way")})
+        self._write_report({**report, "call": self._cut_off("the re-run diverged")})
         os._exit(0)
 
     def _write_report(self, report: Mapping[str, Any]) -> None:

@@ -47,13 +47,13 @@ static bool new_call(Scan *scan, int64_t at)
         return false;
     }
     if (distance < 1 || distance > number) {
-        return malformed(scan, "a call has a parent that there is not");
+        return malformed(scan, "a call has a parent that does not exist");
     }
     if (!read_v(scan, &code_number)) {
         return false;
     }
     if (code_number >= scan->codes.count) {
-        return malformed(scan, "a call is of a code that there is not");
+        return malformed(scan, "a call is of a code that does not exist");
     }
     if (!read_v(scan, &site)) {
         return false;
@@ -108,7 +108,7 @@ static bool read_call(Scan *scan, size_t *number)
         return false;
     }
     if (distance < 1 || distance > scan->calls.count) {
-        return malformed(scan, "a record is of a call that there is not");
+        return malformed(scan, "a record is of a call that does not exist");
     }
     *number = scan->calls.count - (size_t)distance;
     return true;
@@ -272,7 +272,7 @@ static bool scan_global(Scan *scan, int64_t at)
         return false;
     }
     if (number >= scan->variables.count) {
-        return malformed(scan, "a global changes that there is not");
+        return malformed(scan, "a global that does not exist changes");
     }
     if (!push_i32(&scan->global_variable, (int32_t)number) ||
         !push_i64(&scan->global_at, scan->base | at) || !skip_root(scan)) {
@@ -309,7 +309,7 @@ static bool scan_end(Scan *scan, int64_t at)
         return false;
     }
     if (how > STOPPED) {
-        return malformed(scan, "the run ends in a way that there is not");
+        return malformed(scan, "the run ends in an unknown way");
     }
     return push_i64(&scan->ends, scan->base | at) && skip_root(scan);
 }
@@ -377,7 +377,7 @@ static bool read_code_variables(Scan *scan, uint64_t count)
             return false;
         }
         if (variable >= scan->variables.count) {
-            return malformed(scan, "a code names a global that there is not");
+            return malformed(scan, "a code names a global that does not exist");
         }
         if (!push_i32(&scan->code_variables, (int32_t)variable)) {
             return false;

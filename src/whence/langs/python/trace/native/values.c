@@ -168,7 +168,7 @@ static bool skip_same(Scan *scan)
         return false;
     }
     return (back >= 1 && back <= scan->containers) ||
-           malformed(scan, "a value is the same as one that there is not");
+           malformed(scan, "a value is the same as one that does not exist");
 }
 
 static bool skip_value(Scan *scan, int nesting)
@@ -252,7 +252,7 @@ bool skip_root(Scan *scan)
             return false;
         }
         if (distance < 1 || distance > scan->roots.count) {
-            return malformed(scan, "a value refers to one that there is not");
+            return malformed(scan, "a value refers to one that does not exist");
         }
         scan->last = ((Root *)scan->roots.items)[scan->roots.count - (size_t)distance];
         return true;

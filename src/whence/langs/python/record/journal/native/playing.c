@@ -26,7 +26,7 @@ static PyObject *diverge(uint64_t kind, PyObject *const *arguments, Py_ssize_t c
     Py_XDECREF(given);
     Py_XDECREF(result);
     if (!PyErr_Occurred()) {
-        PyErr_SetString(PyExc_RuntimeError, "the program went another way");
+        PyErr_SetString(PyExc_RuntimeError, "the re-run diverged");
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
-"""Runs a program with one function of the reference: does this function alone make it right?
+"""Replaces one function of a program by that of the reference: does this alone repair it?
 
-Only the code of the function is taken from there, when its module is compiled. Everything else is
-the program's own.
+Only the code of the function is replaced, when its module is compiled. Everything else is the
+program's own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from whence.langs.python.record.code_reader import is_transparent
 from whence.langs.python.source.code_digest import all_code
 
 
-def exchange_on_load(
+def swap_one_on_load(
     file: str, other: str, qualname: str
 ) -> Callable[[bytes | str, str], CodeType]:
-    """Exchange the function in all modules that are imported; a compiler that does it, too."""
+    """Replace the function in all modules that are imported; returns a compiler that does so."""
     with open(other, "rb") as source:
         theirs = compile(source.read(), file, "exec", dont_inherit=True)
 
@@ -32,8 +32,8 @@ def exchange_on_load(
         # differs, they can only be exchanged together.
         outermost = qualname.partition(".<locals>")[0]
         return (
-            _exchanged(code, theirs, qualname, _own_part)
-            or _exchanged(code, theirs, outermost, _whole)
+            _exchanged(code, theirs, qualname, _body_alone)
+            or _exchanged(code, theirs, outermost, _with_inner)
             or code
         )
 
@@ -72,22 +72,24 @@ def _exchanged(
     return _with_parts(code, parts)
 
 
-def _whole(one: CodeType, other: CodeType) -> CodeType | None:
-    """Other code with all functions inside it, if it takes the same arguments and variables."""
+def _with_inner(one: CodeType, other: CodeType) -> CodeType | None:
+    """The other code with its inner functions, if it takes the same arguments and variables."""
     fits = one.co_freevars == other.co_freevars and takes_same_arguments(one, other)
     return other if fits else None
 
 
-def _own_part(one: CodeType, other: CodeType) -> CodeType | None:
-    """Other code with the functions that were inside, if it makes functions of the same kind."""
+def _body_alone(one: CodeType, other: CodeType) -> CodeType | None:
+    """The other code with the own inner functions, if both define the same ones."""
     ours, theirs = (list(_functions_inside(code)) for code in (one, other))
-    if _whole(one, other) is None or list(map(_interface, ours)) != list(map(_interface, theirs)):
+    if _with_inner(one, other) is None or list(map(_interface, ours)) != list(
+        map(_interface, theirs)
+    ):
         return None
     return _with_parts(other, {id(two): one for one, two in zip(ours, theirs, strict=True)})
 
 
 def _functions_inside(code: CodeType) -> Iterator[CodeType]:
-    """The functions and classes that code makes; comprehensions are part of it."""
+    """The functions and classes that code defines; comprehensions are part of the code."""
     for part in code.co_consts:
         if isinstance(part, CodeType):
             if is_transparent(part):
