@@ -77,12 +77,13 @@ _salts: dict[str, bytes] = {}
 
 def user_salt() -> bytes:
     """The salt of this user; a new one for this process if none can be kept."""
-    folder = state_path()
-    if folder not in _salts:
-        try:
+    try:
+        folder = state_path()
+        if folder not in _salts:
             _salts[folder] = user_key(folder, _SALT_FILE, create=True)
-        except (OSError, WhenceError):
-            _salts[folder] = os.urandom(KEY_BYTES)
+    except (OSError, WhenceError):
+        folder = ""  # one for this process
+        _salts.setdefault(folder, os.urandom(KEY_BYTES))
     return _salts[folder]
 
 

@@ -7,6 +7,7 @@ of what a short command costs. What is tested of the start itself needs a real s
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess

@@ -124,8 +124,7 @@ def _chop(
 ) -> Iterator[str]:
     """The lines of a text, broken after a word or an item near the line's end."""
     room = max(_NARROWEST, width - len(margin))
-    while columns(text) > room:
-        end = fitting(text, room)
+    while (end := fitting(text, room)) < len(text):
         for marks in (breaks, _ANYWHERE):
             stop = max(text.rfind(mark, end * 2 // 3, end) + len(mark) for mark in marks)
             stop -= text[stop - 1 : stop] == " "
