@@ -205,6 +205,8 @@ class ModuleDefinitions:
         assert decorator is not None
         if _own(definition, "__init__", "__post_init__") or len(definition.decorator_list) > 1:
             return None
+        if _option(decorator, "init", default=True) is not True:
+            return None
         parameters: dict[str, tuple[str, str, object]] = {}
         frozen = _option(decorator, "frozen", default=False) is not False
         for base in definition.bases:
