@@ -20,6 +20,8 @@ from whence.ui.terminal.screen import (
 )
 
 WIDTH_IN_PIPES = 80
+LONGEST_LINE = 2**20
+"""The most characters of a line. A device such as /dev/zero has no line ends."""
 
 _SPARE = str.maketrans({"→": "->", "…": "...", "′": "'", "’": "'", "×": "x", "–": "-", "−": "-"})
 
@@ -74,7 +76,7 @@ class PlainScreen:
                 self._write(prompt)
                 self._output.flush()
             try:
-                line = self._input.readline()
+                line = self._input.readline(LONGEST_LINE + 1)
             except KeyboardInterrupt:
                 self.say("" if last else "  (Ctrl-C again leaves)")
                 continue
@@ -83,6 +85,11 @@ class PlainScreen:
             if not line:
                 if prompt is not None:
                     self.say("")
+                return None
+            if len(line) > LONGEST_LINE:
+                self.say(
+                    "", f"  A line has more than {LONGEST_LINE:,} characters: no more is read."
+                )
                 return None
             line = line.rstrip("\r\n")
             if prompt is not None and self._echo:

@@ -2,7 +2,7 @@ import io
 from typing import NoReturn
 
 from whence.printable_text import printable
-from whence.ui.terminal.plain import PlainScreen
+from whence.ui.terminal.plain import LONGEST_LINE, PlainScreen
 from whence.ui.terminal.screen import Line, Tone, wrap
 
 
@@ -18,6 +18,16 @@ def test_an_answer_from_a_pipe_stands_after_its_prompt() -> None:
     assert screen.read("Right? ") == "no"
     assert screen.read("Right? ") is None
     assert output.getvalue() == "Right? yes\nRight? no\nRight? \n"
+
+
+def test_a_line_without_an_end_is_read_up_to_a_bound() -> None:
+    source = io.StringIO("y\n" + "\0" * (LONGEST_LINE * 3))
+    output = io.StringIO()
+    screen = PlainScreen(source, output)
+    assert screen.read("Right? ") == "y"
+    assert screen.read("Right? ") is None
+    assert source.tell() == 2 + LONGEST_LINE + 1
+    assert "A line has more than 1,048,576 characters: no more is read." in output.getvalue()
 
 
 def test_what_somebody_typed_is_not_written_again() -> None:
