@@ -2,8 +2,9 @@
 
     python bench/readability.py [--write docs/questions.md] [--mutants 3] [--bug knapsack]
 
-The sessions of `bench/questions.py` with `auto`, on the corpus and on the mutants of installed
-packages, without marks and with them. Each question is shown as at a terminal of 80 columns and 24
+The sessions of `bench/questions.py` with `auto`, on the corpus, on the mutants of installed
+packages, and on bugs that were released on PyPI (`tests/releases`, which pip installs), without
+marks and with them. Each question is shown as at a terminal of 80 columns and 24
 rows. Printed: the lines of a question with its prompt (median and worst), the characters of all
 questions, how many questions were about the body of a module or class, and for the questions whose
 right answer is "wrong" how often *what decides is visible*.
@@ -34,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import bug_corpus
 import mutation
+import released_bugs
 from questions import DEFAULT, Case, Session, debug, mutant_cases, put, recorded, table
 
 from whence.app.session_driver import SessionDriver
@@ -243,12 +245,13 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
     options.add_argument("--bug", action="append", metavar="NAME", help="only this program")
     options.add_argument("--mutants", type=int, default=3, metavar="N", help="of each package")
     options.add_argument("--package", action="append", metavar="NAME", help="only this package")
+    options.add_argument("--release", action="append", metavar="NAME", help="only this bug")
     options.add_argument("--hidden", action="store_true", help="print what could not be judged")
     given = options.parse_args(words)
-    names = ("corpus", "mutants")
+    names = ("corpus", "mutants", "released")
     rows = {name: (Row(name), Row(f"{name} with marks")) for name in names}
     say_hidden = say if given.hidden else None
-    everything = not (given.bug or given.package)
+    everything = not (given.bug or given.package or given.release)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
 
         def on_corpus(bug: bug_corpus.Bug) -> None:
@@ -259,12 +262,23 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], None] = print)
                 if case is not None:
                     read_case(case, rows["mutants"], say_hidden)
 
+        def on_release(name: str) -> None:
+            own = Path(folder, name)
+            own.mkdir()
+            try:
+                case = recorded(released_bugs.released_bug(name, own), own)
+            except (bug_corpus.Refused, released_bugs.NotInstalled, ValueError) as why:
+                say(f"left out: {name}: {str(why).splitlines()[-1]:.100}")
+                return
+            read_case(case, rows["released"], say_hidden)
+
         bugs = [bug for bug in bug_corpus.corpus() if bug.can_run]
         if not everything:
             bugs = [bug for bug in bugs if bug.name in (given.bug or ())]
         packages = given.package or (mutation.packages() if everything else [])
         list(pool.map(on_corpus, bugs))
         list(pool.map(on_package, packages if given.mutants else []))
+        list(pool.map(on_release, given.release or (released_bugs.names() if everything else [])))
     filled = [row for name in names for row in rows[name] if row.sessions]
     text = table([row.cells() for row in filled], HEADER)
     if given.write:

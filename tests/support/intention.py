@@ -25,6 +25,7 @@ import ast
 import builtins
 import contextlib
 import enum
+import gc
 import hashlib
 import io
 import json
@@ -105,6 +106,8 @@ class Dump:
             return [self.of(value.fget), self.of(value.fset)]
         if kind.__name__ in _ITERATORS and kind.__module__ in ("builtins", "itertools"):
             return self.of(value.__reduce__()[1:])
+        if kind.__module__ == "itertools":
+            return [self.of(each) for each in gc.get_referents(value) if each is not kind]
         if kind.__name__ == "SimpleQueue":
             held = []
             while not value.empty():

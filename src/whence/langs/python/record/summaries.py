@@ -16,6 +16,7 @@ from typing import Any
 
 from whence.langs.python.objects.newer_types import LAZY_IMPORTS, SENTINELS
 from whence.langs.python.record import matches
+from whence.langs.python.record.iterator_summaries import IteratorSummary
 
 Summary = Callable[[Any], tuple[str, bool]]
 """Returns a text, and whether it is complete: it says all about the object."""
@@ -57,6 +58,9 @@ class Summaries(Mapping[type, Summary]):
         self.register(range, lambda value: (repr(value), True), fixed=True)
         self.register(slice, _slice, fixed=True)
         self.register(memoryview, _memoryview)
+        describe = IteratorSummary(atom)
+        for kind in IteratorSummary.KINDS:
+            self.register(kind, describe)
         for kind in SENTINELS:
             self.register(kind, _sentinel, fixed=True)
         for kind in LAZY_IMPORTS:

@@ -30,6 +30,8 @@ def readable_summary(kind: TypeEntry, text: str, *, complete: bool) -> str:
         text = _array(text)
     elif package == "re" and complete:
         text = shown(text)
+    elif package in ("builtins", "itertools", "functools"):
+        return text  # what an iterator has left; `<Type>` says what is not shown
     return text if complete or "…" in text else f"{text} …"
 
 
