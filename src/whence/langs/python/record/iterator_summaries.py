@@ -24,9 +24,11 @@ Atom = Callable[[object], Described]
 
 _HEAD = 16
 _DEEPEST = 4
-_SEQUENCE_ITERATORS = tuple(
-    {type(iter(empty)) for empty in ([], (), "", "ä", b"", bytearray(), range(0), range(2**70))}
-)
+_SEQUENCE_ITERATORS: dict[type, type] = {
+    type(iter([])): list, type(iter(())): tuple, type(iter(b"")): bytes, type(iter("")): str,
+    type(iter("ä")): str, type(iter(range(0))): range, type(iter(range(2**70))): range,
+}  # fmt: skip
+"""What an iterator goes through: an instance of this type, or of a subclass."""
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _BY_REDUCTION = (map, filter, zip, enumerate)
 _SEQUENCES: dict[type, tuple[str, str]] = {
@@ -45,7 +47,13 @@ _PARTS_OF_PARTIAL = tuple(partial.__dict__[name].__get__ for name in ("func", "a
 class IteratorSummary:
     """Describes iterators, views of dicts and partial functions."""
 
-    KINDS = (*_SEQUENCE_ITERATORS, *_BY_REDUCTION, *_OF_ITERTOOLS, *_VIEWS, partial)
+    KINDS: tuple[type, ...] = (
+        *_SEQUENCE_ITERATORS,
+        *_BY_REDUCTION,
+        *_OF_ITERTOOLS,
+        *_VIEWS,
+        partial,
+    )
 
     def __init__(self, atom: Atom) -> None:
         """`atom` describes an exact atom in full, and anything else by its type."""
@@ -80,36 +88,30 @@ class IteratorSummary:
         if kind is partial:
             return self._partial(value, depth)
         if kind in _BY_REDUCTION:
-            return self._made(kind.__name__, kind.__reduce__(value)[1], depth)
+            return self._made(kind.__name__, _reduced(value)[0], depth)
         if kind in _OF_ITERTOOLS:
             return self._itertool(kind, get_referents(value), depth)
         return self._atom(value)
 
     def _sequence_iterator(self, value: Any, depth: int) -> Described:
-        _, (sequence,), *place = type(value).__reduce__(value)
-        at = place[0] if place else 0
-        text_or_bytes = next((k for k in (str, bytes) if isinstance(sequence, k)), None)
-        if text_or_bytes is not None:
-            text, complete = self._atom(text_or_bytes.__getitem__(sequence, slice(at, None)))
-            return f"iter({text})", complete
-        for kind in (list, tuple):
-            if isinstance(sequence, kind):
-                rest = kind.__getitem__(sequence, slice(at, at + _HEAD))
-                count = max(kind.__len__(sequence) - at, 0)
-                text, complete = self._items(iter(rest), count, depth)
-                return f"iter([{text}])", complete
-        if type(sequence) is range:
+        (sequence,), at = _reduced(value)
+        kind: Any = _SEQUENCE_ITERATORS[type(value)]
+        if kind is range:
             return f"iter({sequence[at:]!r})", True
-        return f"iter({self._atom(sequence)[0]})", False
+        if kind is str or kind is bytes:
+            text, complete = self._atom(kind.__getitem__(sequence, slice(at, None)))
+            return f"iter({text})", complete
+        rest = kind.__getitem__(sequence, slice(at, at + _HEAD))
+        text, complete = self._items(iter(rest), max(kind.__len__(sequence) - at, 0), depth)
+        return f"iter([{text}])", complete
 
     def _itertool(self, kind: type, held: list[Any], depth: int) -> Described:
         """By what it refers to; how far it is cannot be seen."""
         held = [each for each in held if each is not kind]  # from 3.12 on they refer to their type
         if kind is itertools.chain and held and type(held[0]) is type(iter(())):
             # What it takes from now, then the iterables that are left of its arguments.
-            _, (iterables,), *place = type(held[0]).__reduce__(held[0])
-            rest = tuple.__getitem__(iterables, slice(place[0] if place else 0, None))
-            held = [*held[1:], *rest]
+            (iterables,), at = _reduced(held[0])
+            held = [*held[1:], *tuple.__getitem__(iterables, slice(at, None))]
         return self._made(kind.__name__, tuple(held), depth)[0], False
 
     def _made(self, name: str, arguments: tuple[Any, ...], depth: int) -> Described:
@@ -144,3 +146,10 @@ class IteratorSummary:
         if count > len(shown):
             shown.append(f"…{count - len(shown)} more")
         return ", ".join(shown), complete
+
+
+def _reduced(iterator: Any) -> tuple[Any, int]:
+    """What an iterator of a builtin type was made of, and how far it is."""
+    kind: Any = type(iterator)
+    _, arguments, *place = kind.__reduce__(iterator)
+    return arguments, place[0] if place and type(place[0]) is int else 0

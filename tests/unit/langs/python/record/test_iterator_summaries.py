@@ -53,7 +53,7 @@ def advanced(iterator: Any) -> Any:
         (itertools.islice([1, 2, 3], 2), "islice(iter([1, 2, 3]))"),
         ({"a": 1}.keys(), "dict_keys(['a'])"),
         ({"a": Own()}.items(), "dict_items([('a', <Own>)])"),
-        (functools.partial(is_even, 3, x={1: Own()}), "partial(is_even, 3, x={1: <Own>})"),
+        (functools.partial(print, 3, end={1: Own()}), "partial(print, 3, end={1: <Own>})"),
     ],
 )  # fmt: skip
 def test_an_iterator_shows_what_it_has_left(value: Any, text: str) -> None:
