@@ -62,7 +62,8 @@ def _near_skipped(suspects: Suspects, positions: Int64s, skipped: list[int]) -> 
     asked = columns.function[positions]
     callers = [int(columns.parent[position]) for position in skipped]
     beside = np.isin(columns.parent[positions], skipped) | np.isin(positions, callers)
-    more: Floats = _SKIPPED_FUNCTION * np.isin(asked, list(unclear))
+    more = np.zeros(len(positions))
+    more += _SKIPPED_FUNCTION * np.isin(asked, list(unclear))
     more += _SKIPPED_MODULE * np.isin(asked, of_module)
     more += _SKIPPED_NEIGHBOUR * beside
     return more
@@ -162,7 +163,8 @@ def _passes_on(suspects: Suspects, position: int, call: Call) -> bool:
 def _last_callees(suspects: Suspects, position: int) -> Iterator[int]:
     """The last callees of a call that ended as it did, if it made few calls."""
     columns = suspects.columns
-    callees, inner = [], position + 1
+    callees: list[int] = []
+    inner = position + 1
     while inner < columns.end[position]:
         if len(callees) == _CALLEES:
             return

@@ -30,7 +30,7 @@ def space_of(*calls: tuple[int | None, Call]) -> SearchSpace:
 
 
 def told(space: SearchSpace, *positions: int) -> list[float]:
-    return telling_effort(space, np.array(positions, dtype=np.int64)).tolist()
+    return list(map(float, telling_effort(space, np.array(positions, dtype=np.int64))))
 
 
 TOP = (None, called("top", atom("0")))
