@@ -15,7 +15,7 @@ from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
-from whence.langs.python.priors.import_presumption import ImportPresumption
+from whence.langs.python.priors.failed_test_presumption import RunPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
@@ -241,13 +241,13 @@ class ReferenceRunJudge:
 
 @dataclass(frozen=True)
 class PythonPriors:
-    """What the project's tests have taught, and that imports are presumed right."""
+    """What the project's tests have taught, and what is presumed right."""
 
     tree: ColumnTree
 
-    def presumption(self) -> ImportPresumption:
-        """Imports are presumed right."""
-        return ImportPresumption()
+    def presumption(self) -> RunPresumption:
+        """Imports and a failing test are presumed right."""
+        return RunPresumption()
 
     def prior(self, folder: Path, note: Note) -> Prior | None:
         """What tests have taught about a recording's functions."""
