@@ -7,10 +7,11 @@ packages, and on bugs that were released on PyPI (`tests/releases`, which pip in
 marks and with them. Each question is shown as at a terminal of 80 columns and 24
 rows. Printed: the lines of a question with its prompt (median and worst), the characters of all
 questions, how many questions were about the body of a module or class, and for the questions whose
-right answer is "wrong" how often *what decides is visible*.
+right answer is "wrong" how often *what decides is visible*; and how often as many questions came
+afterwards as the question said, where it said so (*foreseen*).
 
-That is so if the first screen would have looked otherwise for the repaired program. Its call is
-made from the recorded one by exchanging the parts in which the two differ
+What decides is visible if the first screen would have looked otherwise for the repaired program.
+Its call is made from the recorded one by exchanging the parts in which the two differ
 (`tests/support/intention.py`). A part that was not recorded or is not shown makes no difference on
 the screen, nor does a different count of what was left out. Not counted are calls that differ in
 something that has no path, such as the code of a function. `--hidden` prints each question whose
@@ -75,6 +76,9 @@ class Shown:
     is_visible: bool | None
     """Whether what decides is visible; None if the call is right, or differs in what has no path,
     such as the code of a function."""
+    to_come: tuple[int, int] | None
+    is_foreseen: bool | None = None
+    """Whether as many questions came afterwards as was said; None if nothing was said."""
 
 
 @dataclass
@@ -101,7 +105,8 @@ class Readings:
                 self.say_hidden("\n".join([self.case.bug.about, *found[:5], *lines, ""]))
         call = question.call
         is_body = call.function.qualname == "<module>" or call.text.startswith("class ")
-        self.shown.append(Shown(len(lines), sum(map(len, lines)), is_body, visible))
+        characters = sum(map(len, lines))
+        self.shown.append(Shown(len(lines), characters, is_body, visible, question.to_come))
 
 
 def screen_lines(debugging: SessionDriver, outcome: Ask) -> list[str]:
@@ -201,7 +206,7 @@ def exchanged(value: Value, steps: Steps, right: str | None) -> Value | None:
 
 HEADER = [
     "sessions", "located", "questions", "median lines", "worst", "characters", "wrong",
-    "decides, visible", "bodies",
+    "decides, visible", "bodies", "foreseen",
 ]  # fmt: skip
 
 
@@ -216,6 +221,7 @@ class Row:
     def cells(self) -> list[str]:
         shown = self.shown
         judged = [each.is_visible for each in shown if each.is_visible is not None]
+        foreseen = [each.is_foreseen for each in shown if each.is_foreseen is not None]
         lines = [each.lines for each in shown] or [0]
         return [
             self.name,
@@ -227,6 +233,7 @@ class Row:
             f"{len(judged)}",
             f"{sum(judged)} ({sum(judged) / max(1, len(judged)):.0%})",
             f"{sum(each.is_body for each in shown)}",
+            f"{sum(foreseen)} of {len(foreseen)} ({sum(foreseen) / max(1, len(foreseen)):.0%})",
         ]
 
 
@@ -236,6 +243,10 @@ def read_case(case: Case, rows: Sequence[Row], say_hidden: Callable[[str], None]
         readings = Readings(case, say_hidden)
         session = debug(case, DEFAULT, marks=marks, on_question=readings)
         row.sessions.append(session)
+        for came, shown in enumerate(reversed(readings.shown)):
+            if shown.to_come is not None:
+                least, most = shown.to_come
+                shown.is_foreseen = least <= came <= most
         row.shown += readings.shown
 
 

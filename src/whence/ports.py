@@ -23,7 +23,7 @@ from whence.model.primitive import RaisingOperation, Span, WorkedOut
 from whence.model.question import Question
 from whence.model.recording import RecordingFacts, RunSummary
 from whence.model.replay_settings import Progress, ReplaySettings
-from whence.model.symptom import Symptom
+from whence.model.symptom import Symptom, SymptomTime
 from whence.model.trial import Trial
 from whence.model.verdict import Answer, Judgement, Trust, Verdict
 
@@ -255,6 +255,15 @@ class Presumption(Protocol):
         """A `Presumed` for each position."""
 
 
+class Chronology(Protocol):
+    """The order in which calls began, which is not that of a tree: a generator or thread stands
+    below the call that created it."""
+
+    def began_later(self, tree: Tree, last_begun: int) -> npt.NDArray[np.bool_]:
+        """For each position, whether it is certain that the call began after call `last_begun`
+        had. If so, this holds for all calls below it."""
+
+
 class CallGraph(Protocol):
     """Which functions a function may call, according to the source text."""
 
@@ -293,6 +302,8 @@ class Judged:
     """Where the part that was marked with the answer came from, and what could have made it."""
     holds_others: bool = False
     """Whether the part holds others: then what is wrong may be what it lacks, or has too much."""
+    is_symptom: bool = False
+    """Whether the call is wrong because of what was seen of the run."""
 
 
 class OpenCalls(Protocol):
@@ -526,6 +537,9 @@ class RunSymptoms(Protocol):
         """The answers that follow from a symptom, and notes for the person; `UsageError` if the
         symptom does not fit the run."""
 
+    def time(self, symptom: Symptom) -> SymptomTime | None:
+        """When it had happened; None if that is not known."""
+
     def assertion(self, symptom: Symptom) -> tuple[str, Sequence[str]]:
         """The source of a failed assertion, and the values of its operands, empty if unknown."""
 
@@ -592,6 +606,7 @@ class Opened:
     priors: PriorSource | None = None
     symptoms: RunSymptoms | None = None
     call_graph: CallGraph | None = None
+    chronology: Chronology | None = None
     folder: Path | None = None
     """The working directory of the program: the files that the tree names are relative to it."""
     began: float | None = None

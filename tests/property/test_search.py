@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from whence.model.call import Mark
 from whence.model.diagnosis import Status
 from whence.model.origin import Influence, Origin
+from whence.model.symptom import SYMPTOM, SymptomTime
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Judged
 from whence.search.registry import STRATEGIES
@@ -149,6 +150,48 @@ def test_whatever_is_presumed_right_the_faulty_call_is_found(
     assert isinstance(went.outcome, Found)
     assert went.diagnosis.node == fault
     assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
+
+
+class Preorder:
+    """Calls began in the order in which they stand in the whole tree, where ids are positions."""
+
+    def began_later(self, tree: Any, last_begun: int) -> Any:
+        later = [tree.id(position) > last_begun for position in range(len(tree.columns))]
+        return np.array(later, dtype=bool)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(
+    tree=trees(), switches=SWITCHES, levels=st.integers(0, 4), last=st.integers(0, 40),
+    is_exact=st.booleans(), data=st.data(),
+)  # fmt: skip
+def test_whatever_began_later_the_faulty_call_is_found(
+    strategy: str,
+    tree: Any,
+    switches: Switches,
+    levels: int,
+    last: int,
+    is_exact: bool,
+    data: Any,
+) -> None:
+    count = len(tree.columns)
+    # If it is certain when what is wrong had happened, the fault began before.
+    fault = data.draw(st.integers(0, min(last, count - 1) if is_exact else count - 1))
+    switches = replace(switches, compression=False, single_rule=False)
+    symptom = (Answer(0, Verdict.WRONG, by=SYMPTOM),)
+    facts = Facts(symptom, strategy=strategy, switches=switches, time=SymptomTime(last, is_exact))
+    hidden = partly_implicit(tree, levels)
+    went = run(State(hidden, chronology=Preorder(), facts=facts), one_fault(tree, fault))
+    assert isinstance(went.outcome, Found)
+    assert went.diagnosis.node == fault
+    assert len(set(went.nodes())) == len(went.nodes()), "a call was asked about twice"
+    later = [node for node in went.nodes() if node > last]
+    if is_exact and switches.slicing:
+        in_fault = [node for node in later if node < tree.columns.end[fault]]
+        assert later == (in_fault if fault else []), "it was too late to be the cause"
+    if switches.slicing and later and not went.expanded:
+        first = went.nodes().index(later[0])
+        assert all(node > last for node in went.nodes()[first:]), "what began later comes last"
 
 
 def test_what_is_likely_beforehand_is_asked_about_first() -> None:

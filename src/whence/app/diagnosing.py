@@ -91,6 +91,7 @@ def diagnose(
                 options=Options(ask_top=False, confirm_top=False) if top_is_wrong else Options(),
                 prior=oracle_gathering.prior(request, opened, path, screen.note),
                 presumption=None if opened.priors is None else opened.priors.presumption(),
+                chronology=opened.chronology,
                 graph=opened.call_graph,
             ),
             oracles=oracles,

@@ -8,8 +8,9 @@ from dataclasses import replace
 from whence.errors import WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom, SymptomKind
+from whence.model.verdict import Answer
 from whence.ports import Opened, RunSymptoms
-from whence.session.events import Answered, Event
+from whence.session.events import Answered, Event, SymptomTimed
 from whence.ui.terminal import symptom_prompt
 from whence.ui.terminal.assertion_prompt import Quit, ask_operand
 from whence.ui.terminal.loop import LEFT
@@ -48,11 +49,20 @@ def first_answers(
         return ()
     if symptom.kind is SymptomKind.ASSERTION:
         return _answer_by_assertion(symptoms, symptom, screen, fresh)
-    answers, _ = symptoms.first_answers(symptom)
+    answers, notes = symptoms.first_answers(symptom)
+    for note in notes:
+        screen.note(note)
     if symptom.kind is SymptomKind.EXCEPTION and symptoms.is_test:
         screen.say("", symptoms.summary().ending)
     _store(symptoms, symptom)
-    return [Answered(tuple(answers))]
+    return _events(symptoms, symptom, answers)
+
+
+def _events(symptoms: RunSymptoms, symptom: Symptom, answers: Sequence[Answer]) -> list[Event]:
+    """What a symptom says of calls, and when it had happened."""
+    time = symptoms.time(symptom)
+    timed = [] if time is None else [SymptomTimed(time.last_begun, time.is_exact)]
+    return [*timed, Answered(tuple(answers))]
 
 
 def _answer_by_assertion(
@@ -72,7 +82,7 @@ def _answer_by_assertion(
     answers, notes = symptoms.first_answers(symptom)
     for note in notes:
         screen.note(note)
-    return [Answered(tuple(answers))]
+    return _events(symptoms, symptom, answers)
 
 
 def _ask(symptoms: RunSymptoms, screen: Screen) -> Symptom | Diagnosis:

@@ -36,7 +36,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         ("compress", "fold a call into its caller when both have the same rule"),
         ("single-rule", "stop as soon as only one rule can be at fault"),
         ("no-duplicates", "ask again about calls with equal equations"),
-        ("no-slicing", "search all calls even after a part of a value is marked"),
+        ("no-slicing", "search all calls, even those that cannot have influenced what is wrong"),
         ("no-presumption", "ask about imports and class bodies like about other calls"),
     ):
         search.add_argument(f"--{name}", action="store_true", help=words)
@@ -142,7 +142,7 @@ def add_symptom(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--wrong", metavar="WHAT", type=_symptom,
         help="the symptom: exception, result, output, output:LINE, output:LINE:WORDS, "
-        "not-ended, or a part such as result[2].name (default: ask)",
+        "not-ended, raises EXCEPTION, or a part such as result[2].name (default: ask)",
     )  # fmt: skip
 
 

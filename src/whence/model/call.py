@@ -229,7 +229,8 @@ def find_mark(call: Call, text: str, *, input_side: bool) -> MarkedPart:
     """Find the part that `text` addresses; `input_side` prefers the inputs.
 
     Arguments are addressed by name or by number, as `arg1` or `1`, `arg2` or `2` and so on; the
-    outcome is `result`; an effect is addressed by the name of what changed.
+    outcome is `result`; an effect is addressed by the name of what changed, which means its value
+    before if the inputs are preferred.
     """
     root, steps = _split(call, text.strip())
     return locate_mark(call, Mark(root, steps), input_side=input_side)
@@ -282,6 +283,9 @@ def _root_value(call: Call, mark: Mark, input_side: bool) -> tuple[Value, bool, 
     for read in call.reads:
         if read.name == root:
             return read.value, True, -1
+    before = next((e.before for e in call.effects if e.target == root and e.before), None)
+    if input_side and before is not None:
+        return before, True, -1
     if root == YIELDED and call.outcome.yielded:
         return _as_list(call.outcome.yielded), False, -1
     if root in _OUTCOME_ROOTS and call.outcome.value is not None:

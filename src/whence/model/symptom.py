@@ -9,6 +9,7 @@ Symptoms are stored beside recordings, as JSON with the names of these fields.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -67,6 +68,8 @@ class Symptom:
     line: int | None = None
     expression: str = ""
     assertion: FailedAssertion | None = None
+    expected: str = ""
+    """The exception that should have been raised instead, as `raises ValueError`."""
     by_person: bool = False
     """Whether a person said so in a session; a failed test says so by itself."""
 
@@ -76,8 +79,19 @@ class Symptom:
             raise WhenceError(f"the line of a symptom is counted from 1: {self.line}")
 
 
+@dataclass(frozen=True, slots=True)
+class SymptomTime:
+    """When what is wrong had happened: no call that began later can have caused it."""
+
+    last_begun: int
+    """The id of the last call that had begun by then, in the process that showed it."""
+    is_exact: bool
+    """Whether that is certain: an equal exception may have been raised earlier."""
+
+
 def parse(text: str) -> Symptom:
-    """The symptom that a person names: its kind, `output:LINE:WORDS`, or the path of a part."""
+    """The symptom that a person names: its kind, `output:LINE:WORDS`, `raises EXCEPTION` for one
+    that is missing, or the path of a part."""
     name = text.strip()
     kind, colon, rest = name.partition(":")
     if kind == SymptomKind.OUTPUT.value and colon:
@@ -85,6 +99,8 @@ def parse(text: str) -> Symptom:
         if not line.strip().isdecimal() or int(line) < 1:
             raise UsageError(f"{name}: a line of the output is named by its number, as output:3")
         return Symptom(SymptomKind.OUTPUT, line=int(line), expression=wrong)
+    if _MISSING.fullmatch(name):
+        return Symptom(SymptomKind.RESULT, expected=name)
     if name.replace("-", " ") in _NAMED:
         return Symptom(_NAMED[name.replace("-", " ")])
     if not name:
@@ -92,6 +108,7 @@ def parse(text: str) -> Symptom:
     return Symptom(SymptomKind.EXPRESSION, expression=name)
 
 
+_MISSING = re.compile(r"raises?\s+[\w.]+")
 _NAMED = {
     kind.value: kind
     for kind in (

@@ -7,15 +7,15 @@ learned from tests multiplies it, marks multiply it as the sets of dynamic weigh
 ran after a call that got inadmissible input is unlikely to have passed it). A question about call n
 then gives H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
 share counted among the rest. With equal weights that is optimal divide & query. But questions
-differ in effort: long values take time to read, a new function takes time to understand, and so
-does a question far from the last one. So whence asks about the call with the largest H(q)/effort
-among those that split nearly as well as the best.
+differ in effort (`effort.py`): long values take time to read, a new function takes time to
+understand, and a call that only passes on what another made tells nothing. So whence asks about the
+call with the largest H(q)/effort among those that split nearly as well as the best.
 
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
 it never costs more than a small share of a question. Cost: sums over the suspects, two scans over
-their weights, then arithmetic on at most `CANDIDATES` of them. In a tree of more than `WEIGHED`
-calls without marks the tree's own weights are taken, whose sums are kept. The figures behind the
-constants are those of `whence bench questions` (docs/questions.md).
+their weights, then arithmetic on at most `CANDIDATES` of them, of which a few are read. In a tree
+of more than `WEIGHED` calls without marks the tree's own weights are taken, whose sums are kept.
+The figures behind the constants are those of `whence bench questions` (docs/questions.md).
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.model.verdict import Verdict
-from whence.ports import Choice, Floats, Int64s, Judged, Suspects
+from whence.ports import Choice, Floats, Judged, Suspects
 from whence.search.dynamic_weighting import node_weights
+from whence.search.effort import quick_effort, telling_effort
 from whence.search.subterm_tracking import (
     MADE_IT,
     MAY_HAVE_MADE_IT,
@@ -43,9 +44,8 @@ from whence.search.weight_scan import ROUNDING
 CANDIDATES = 512
 TOLERANCE = 0.9
 WEIGHED = 300_000
-_READING = 1 / 400
-_NEW_FUNCTION = 0.25
-_FAR = 0.1
+_READ = 16
+"""How many calls are read before one of them is asked about."""
 _MOST_EFFORT = 2000
 _RAN_LATER = 0.05
 _SMALL = 3
@@ -57,22 +57,6 @@ def entropy(share: Floats) -> Floats:
     q = np.clip(share, 1e-300, 1 - 1e-16)
     bits: Floats = -(q * np.log2(q) + (1 - q) * np.log2(1 - q))
     return bits
-
-
-def effort(suspects: Suspects, positions: Int64s) -> Floats:
-    """What answering takes, about 1 for a short question about a known function."""
-    columns = suspects.columns
-    asked = [judged.position for judged in suspects.history]
-    familiar = np.unique(columns.function[asked]) if asked else np.empty(0, dtype=np.int32)
-    new = ~np.isin(columns.function[positions], familiar)
-    cost: Floats = 1.0 + np.minimum(columns.effort[positions], 4000) * _READING
-    cost += _NEW_FUNCTION * new
-    if asked:
-        last = asked[-1]
-        family = {last, int(columns.parent[last]), suspects.top}
-        near = np.isin(columns.parent[positions], list(family)) | np.isin(positions, list(family))
-        cost += _FAR * ~near
-    return cost
 
 
 def likelihood(suspects: Suspects) -> Floats:
@@ -96,8 +80,11 @@ def _is_small(suspects: Suspects, position: int) -> bool:
 def _leads_on(suspects: Suspects, marked: Judged, origin: int) -> bool:
     """Whether the call that made a part is asked at once.
 
-    A container was made before it got its items: an item that it lacks is the fault of others.
+    A container was made before it got its items: an item that it lacks is the fault of others. For
+    input that should never have been given, whoever marks a part wants to know who made it.
     """
+    if marked.verdict is Verdict.INADMISSIBLE:
+        return True
     led = _is_small(suspects, origin) or _is_a_part(suspects, origin)
     return led and not marked.holds_others
 
@@ -151,7 +138,13 @@ class Auto:
         good = suspects.open_calls.within(weight, low * total, high * total, CANDIDATES)
         if len(good) == 0:
             good = np.array([best[0]], dtype=np.int64)
-        gain = entropy(weight[good] / total) / effort(suspects, good)
+        cost = quick_effort(suspects, good)
+        gain = entropy(weight[good] / total)
+        if len(good) > 1:
+            nearly = np.sort(np.argsort(-gain / cost, kind="stable")[:_READ])
+            good, gain, cost = good[nearly], gain[nearly], cost[nearly]
+            cost = cost + telling_effort(suspects, good)
+        gain /= cost
         chosen = int(good[np.argmax(gain >= gain.max() - ROUNDING)])
         share = float(weight[chosen]) / total
         return Choice(

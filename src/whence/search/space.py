@@ -54,7 +54,8 @@ class Switches:
 
     `duplicates`: equal equations get equal answers. `compression`: a call with its caller's rule
     is folded into it (Davie & Chitil 2006). `single_rule`: stop as soon as all that is left has
-    one rule. `slicing`: a marked part sets aside the calls that cannot have influenced it.
+    one rule. `slicing`: a marked part sets aside the calls that cannot have influenced it, and what
+    is wrong those that began after it had happened.
     `presumption`: calls that are presumed right, such as imports, are set aside until no other is
     left.
     """
@@ -64,6 +65,14 @@ class Switches:
     single_rule: bool = False
     slicing: bool = True
     presumption: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LaterCalls:
+    """The calls that began after what is wrong had happened, and whether that time is certain."""
+
+    began_later: npt.NDArray[np.bool_]
+    is_exact: bool
 
 
 class SearchSpace:
@@ -82,6 +91,7 @@ class SearchSpace:
         rest: bool,
         prior: Floats | None = None,
         presumed: Bytes | None = None,
+        later: LaterCalls | None = None,
         graph: CallGraph | None = None,
     ) -> None:
         self.tree = tree
@@ -106,7 +116,15 @@ class SearchSpace:
             self._presumed = presumed
         self._searched = Presumed.NOT
         """Which of the presumed calls are searched all the same."""
+        self._later: LaterCalls | None = None
+        if later is not None and switches.slicing and later.began_later.any():
+            self._later = later
+        self._searches_later = False
+        """Whether calls that began too late are searched all the same."""
         self._skips = 0
+        self._resting: Int64s | None = None
+        """The call that was skipped just now, which is not asked about again at once: it counts as
+        given up until something else was said."""
         self._trusted = np.zeros(len(tree.functions), dtype=bool)
         self._trusted[list(trusted_functions)] = True
         self._reset()
@@ -119,9 +137,14 @@ class SearchSpace:
         self.judged_calls.add(judged)
         self._yes = None
         position, verdict = judged.position, judged.verdict
+        if self._resting is not None:
+            self.flags[self._resting] &= ~GIVEN_UP
+            self._resting = None
         if verdict is Verdict.UNKNOWN:
-            again = self.flags[position] & SKIPPED
-            self.flags[self.judged_calls.equal_calls(position)] |= GIVEN_UP if again else SKIPPED
+            equal = self.judged_calls.equal_calls(position)
+            if not self.flags[position] & SKIPPED:
+                self._resting = equal
+            self.flags[equal] |= SKIPPED | GIVEN_UP
             self._skips += 1
         if verdict is Verdict.WRONG:
             self.no[self.columns.rule[position]] += 1
@@ -279,10 +302,12 @@ class SearchSpace:
         self.flags[area][covers[area] > covers[self.top]] |= REMOVED
 
     def _set_aside(self) -> None:
-        """Set aside the calls that are presumed right, and those that cannot have influenced the
-        marked parts."""
+        """Set aside the calls that are presumed right, those that began too late, and those that
+        cannot have influenced the marked parts."""
         if self._presumed is not None:
             self.flags[1:][self._presumed[1:] > self._searched] |= ASIDE
+        if self._later is not None and self._sets_later_aside:
+            self.flags[1:][self._later.began_later[1:]] |= ASIDE
         in_slice = self._slice()
         if in_slice is None or not self.switches.slicing:
             return
@@ -307,10 +332,13 @@ class SearchSpace:
         return self._slices.current(explanation_of(self.top, self.history))
 
     def _widen(self) -> None:
-        """Use wider slices, then search what is presumed right, until there is something to ask."""
+        """Use wider slices, then search what began too late, then what is presumed right, until
+        there is something to ask."""
         while not self.can_ask() and (self._area() & ASIDE).any():
             if self._slice() is not None and not self.slice_explains_top:
                 self._slices.widen()
+            elif self._sets_later_aside and self.history and not self._time_explains_top:
+                self._searches_later = True
             elif self._presumes:
                 self._searched = Presumed(self._searched + 1)
             else:
@@ -321,6 +349,19 @@ class SearchSpace:
     def _presumes(self) -> bool:
         """Whether some calls are still presumed right."""
         return self._presumed is not None and self._searched < Presumed.INSIDE
+
+    @property
+    def _sets_later_aside(self) -> bool:
+        """Whether calls that began too late are set aside."""
+        return self._later is not None and not self._searches_later
+
+    @property
+    def _time_explains_top(self) -> bool:
+        """Whether the top is wrong because of what was seen of the run, and it is certain when that
+        had happened. A call that is wrong for another reason may be so because of later calls."""
+        if self._later is None or not self._later.is_exact or self.top_is_acquitted:
+            return False
+        return any(judged.position == self.top and judged.is_symptom for judged in self.history)
 
     # --- what strategies see -------------------------------------------------------------------
 
@@ -392,17 +433,19 @@ class SearchSpace:
         return self._calls_without(_ACQUITTED).count()
 
     def _left_or_presumed(self) -> npt.NDArray[np.bool_]:
-        """For each call below the top, whether it can be at fault: calls outside of a slice
-        cannot, those that are only presumed right can."""
+        """For each call below the top, whether it can be at fault: calls outside of a slice, and
+        those that began too late, cannot; those that are only presumed right can."""
         assert self._presumed is not None
         area = self._area()
         presumed = self._presumed[self.top + 1 : self.stop] > self._searched
+        if self._later is not None and self._sets_later_aside:
+            presumed &= ~self._later.began_later[self.top + 1 : self.stop]
         left: npt.NDArray[np.bool_] = area & (_ACQUITTED & ~ASIDE) == 0
         left &= presumed | (area & ASIDE == 0)
         return left
 
     def skips(self, position: int) -> int:
-        """How often a call was skipped: 0, 1, or 2 when it was given up."""
+        """How often a call was skipped: 0, 1, or 2 when it was given up or skipped just now."""
         return int(bool(self.flags[position] & SKIPPED)) + int(
             bool(self.flags[position] & GIVEN_UP)
         )

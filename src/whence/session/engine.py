@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from whence.errors import CannotExpand, UsageError
 from whence.model.call import locate_mark
+from whence.model.symptom import SymptomTime
 from whence.model.verdict import Answer, Trust, Verdict
 from whence.ports import Tree
 from whence.search.registry import find_strategy
@@ -90,6 +91,9 @@ def _next_facts(state: State, event: Event) -> Facts:
             if facts.clash is not None:
                 raise UsageError("two answers contradict each other: first say which one holds")
             return _with_answers(state, facts, answers)
+        case events.SymptomTimed(last_begun, is_exact):
+            state.tree.position(last_begun)  # refuses an unknown id
+            return replace(facts, time=SymptomTime(last_begun, is_exact))
         case events.TrustGiven(trust):
             return _with_trust(state, facts, trust)
         case events.TrustWithdrawn(trust):
@@ -114,6 +118,7 @@ def _next_facts(state: State, event: Event) -> Facts:
             return replace(
                 facts,
                 answers=(),
+                time=None,
                 rest=False,
                 clash=None,
                 defaults=(*facts.answers, *facts.defaults),

@@ -25,6 +25,14 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class SymptomTimed:
+    """It is known when what is wrong had happened (see `SymptomTime`)."""
+
+    last_begun: int
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TrustGiven:
     """Some code must not be blamed."""
 
@@ -119,6 +127,7 @@ class MarkTraced:
 Event = (
     Started
     | Answered
+    | SymptomTimed
     | TrustGiven
     | TrustWithdrawn
     | StrategyChosen

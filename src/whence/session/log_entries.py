@@ -80,6 +80,7 @@ class InnerLog:
 
 
 _PLAIN: dict[str, type[Any]] = {
+    "symptom timed": events.SymptomTimed,
     "strategy": events.StrategyChosen,
     "switch": events.SwitchTurned,
     "oracle": events.OracleTurned,

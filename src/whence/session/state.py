@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from whence.model.call import RAISED, RESULT, Function, OutcomeKind, locate_mark
+from whence.model.symptom import SYMPTOM, SymptomTime
 from whence.model.value import Kind
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
-from whence.ports import CallGraph, Judged, Presumption, Prior, Provenance, Tree
+from whence.ports import CallGraph, Chronology, Judged, Presumption, Prior, Provenance, Tree
 from whence.search.registry import DEFAULT
-from whence.search.space import SearchSpace, Switches
+from whence.search.space import LaterCalls, SearchSpace, Switches
 
 DEFAULT_SWITCHES = Switches()
 
@@ -41,6 +42,8 @@ class Facts:
     """Everything that was said and still holds."""
 
     answers: tuple[Answer, ...] = ()
+    time: SymptomTime | None = None
+    """When what is wrong had happened, if that is known."""
     trusts: tuple[Trust, ...] = ()
     strategy: str = DEFAULT
     switches: Switches = DEFAULT_SWITCHES
@@ -80,7 +83,7 @@ class SpaceCache:
     def space(self, state: State) -> SearchSpace:
         """The space for a state: the cached one with new answers applied, or a new one."""
         facts = state.facts
-        key = (id(state.tree), facts.trusts, facts.switches, facts.rest)
+        key = (id(state.tree), facts.trusts, facts.switches, facts.rest, facts.time)
         applied = len(self._answers)
         # Removed while it changes: if an answer cannot be applied, no half-changed space is kept.
         space, self._space = self._space, None
@@ -96,6 +99,7 @@ class SpaceCache:
                 presumed=None
                 if state.presumption is None
                 else state.presumption.presumed(state.tree),
+                later=_later(state),
                 graph=state.graph,
             )
             applied = 0
@@ -106,8 +110,9 @@ class SpaceCache:
 
     def _judge(self, state: State, answer: Answer) -> Judged:
         position = state.tree.position(answer.node)
+        is_symptom = answer.by == SYMPTOM
         if answer.mark is None or state.provenance is None:
-            return Judged(position, answer.verdict)
+            return Judged(position, answer.verdict, is_symptom=is_symptom)
         if answer not in self._origins:
             call = state.tree.call(position)
             inadmissible = answer.verdict is Verdict.INADMISSIBLE
@@ -117,11 +122,19 @@ class SpaceCache:
             # An exception lacks nothing: it should not have been raised.
             is_raised = call.outcome.kind is OutcomeKind.RAISED and answer.mark.root in _OUTCOMES
             holds_others = part.value.kind is not Kind.ATOM and not is_raised
-            judged = Judged(position, answer.verdict, origin, influence, holds_others)
+            judged = Judged(position, answer.verdict, origin, influence, holds_others, is_symptom)
             if origin.node is None and influence is None:
                 return judged  # the provenance may know more later
             self._origins[answer] = judged
         return self._origins[answer]
+
+
+def _later(state: State) -> LaterCalls | None:
+    """The calls that began too late to have caused what is wrong."""
+    time = state.facts.time
+    if time is None or state.chronology is None:
+        return None
+    return LaterCalls(state.chronology.began_later(state.tree, time.last_begun), time.is_exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +167,7 @@ class State:
     """The answers whose marks were traced or given up."""
     prior: Prior | None = None
     presumption: Presumption | None = None
+    chronology: Chronology | None = None
     graph: CallGraph | None = None
     cache: SpaceCache = field(default_factory=SpaceCache, compare=False, repr=False)
 

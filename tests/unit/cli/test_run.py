@@ -493,7 +493,7 @@ def test_an_input_file_is_the_programs_from_where_it_stands_and_is_kept(folder: 
 
 def test_a_program_that_leaves_its_input_unread_does_no_harm(folder: Path) -> None:
     given = b"x" * 1_000_000
-    apart(folder, "run", "--wrong", "output:1", program(folder, SHOP), given=given, status=1)
+    apart(folder, "run", "--wrong", "output:2", program(folder, SHOP), given=given, status=1)
 
 
 FREE_THREADED = """

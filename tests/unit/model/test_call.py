@@ -75,6 +75,12 @@ def test_an_argument_that_was_changed_has_two_sides() -> None:
     assert find_mark(changed, "xs[0]", input_side=False).value.text == "9"
 
 
+def test_what_a_call_changed_can_be_marked_as_it_was_before() -> None:
+    changed = call(effects=(Effect("config", listed("1", "2"), listed("9")),))
+    before = find_mark(changed, "config[1]", input_side=True)
+    assert (before.value.text, before.is_input) == ("2", True)
+
+
 def test_yielded_values_can_be_marked_and_are_folded_when_many() -> None:
     many = tuple(atom(str(n)) for n in range(500))
     generator = call(Outcome(OutcomeKind.YIELDED, None, many))

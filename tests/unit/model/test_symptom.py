@@ -12,6 +12,7 @@ SYMPTOMS = [
     Symptom(SymptomKind.OUTPUT, line=3),
     Symptom(SymptomKind.EXPRESSION, expression="result[2].name"),
     Symptom(SymptomKind.NOT_ENDED),
+    Symptom(SymptomKind.RESULT, expected="raises ValueError"),
     Symptom(
         SymptomKind.ASSERTION,
         function="test_total",

@@ -188,9 +188,8 @@ def test_nobody_says_that_the_fault_lies_below_a_top_that_was_not_judged_wrong()
     _, rest = after(start(tree), said(0, RIGHT), RestSearched(), gone)
     assert isinstance(rest, Exhausted)
     assert "the fault lies" not in rest.diagnosis.reason
-    _, asked_again = after(start(tree), said(0, UNKNOWN), gone)
-    assert isinstance(asked_again, Ask)
-    _, given_up = after(start(tree), said(0, UNKNOWN), gone, said(0, UNKNOWN))
+    _, given_up = after(start(tree), said(0, UNKNOWN), gone)
+    assert isinstance(given_up, Exhausted), "it is not asked about again at once"
     assert "nobody said" in given_up.diagnosis.reason
 
 
@@ -200,6 +199,20 @@ def test_calls_folded_into_a_top_that_is_right_are_asked_about_in_the_rest() -> 
     _, outcome = after(start_folded, said(0, RIGHT), RestSearched())
     assert isinstance(outcome, Ask)
     assert outcome.question.node == 1
+
+
+def test_a_question_that_was_skipped_is_not_asked_again_at_once() -> None:
+    one = tree_from_parents([-1, 0])
+    _, outcome = after(start(one), said(0, WRONG), said(1, UNKNOWN))
+    assert isinstance(outcome, Found)
+    assert outcome.diagnosis.candidates == (0, 1)
+    two = tree_from_parents([-1, 0, 0])
+    state, outcome = after(start(two), said(0, WRONG), said(1, UNKNOWN), said(2, UNKNOWN))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 1, "another one was asked meanwhile"
+    _, outcome = step(state, said(1, UNKNOWN))
+    assert isinstance(outcome, Ask)
+    assert outcome.question.node == 2, "it has its second chance, too"
 
 
 def test_skipping_a_call_skips_the_calls_that_equal_it() -> None:

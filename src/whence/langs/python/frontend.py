@@ -15,7 +15,7 @@ from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.oracles.contracts import contract_oracle_for
 from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
 from whence.langs.python.oracles.type_hints import TypeHintOracle
-from whence.langs.python.priors.import_presumption import ImportPresumption
+from whence.langs.python.priors.failed_test_presumption import RunPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
 from whence.langs.python.priors.learned_store import FILE
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
@@ -30,7 +30,14 @@ from whence.langs.python.source.classes_out_of_sight import RecordedType
 from whence.langs.python.source.python_syntax import PythonSyntax
 from whence.langs.python.symptoms import assertion_symptom
 from whence.langs.python.symptoms.assertion_symptom import OperandProvenance
-from whence.langs.python.symptoms.run_symptom import first_answers, is_test, summarize_run
+from whence.langs.python.symptoms.run_symptom import (
+    first_answers,
+    is_test,
+    summarize_run,
+    who_printed,
+)
+from whence.langs.python.symptoms.symptom_time import symptom_time
+from whence.langs.python.trace.chronology import TraceChronology
 from whence.langs.python.trace.equation_digest import EquationDigests, NoEquationDigest
 from whence.langs.python.trace.trace_format import USER_TYPE
 from whence.langs.python.trace.trace_pages import is_trace
@@ -46,7 +53,7 @@ from whence.model.equation import StableEquation
 from whence.model.origin import Origin
 from whence.model.recording import RecordingFacts, RunSummary
 from whence.model.replay_settings import Progress
-from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
+from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, SymptomTime
 from whence.model.value import Limits
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
 from whence.ports import Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
@@ -90,6 +97,7 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         priors=PythonPriors(tree),
         symptoms=PythonSymptoms(tree, path),
         call_graph=PythonCallGraph(files.read_unchanged),
+        chronology=TraceChronology(),
         folder=files.folder,
         began=files.began,
         syntax=_syntax(recording, tree),
@@ -233,13 +241,13 @@ class ReferenceRunJudge:
 
 @dataclass(frozen=True)
 class PythonPriors:
-    """What the project's tests have taught, and that imports are presumed right."""
+    """What the project's tests have taught, and what is presumed right."""
 
     tree: ColumnTree
 
-    def presumption(self) -> ImportPresumption:
-        """Imports are presumed right."""
-        return ImportPresumption()
+    def presumption(self) -> RunPresumption:
+        """Imports and a failing test are presumed right."""
+        return RunPresumption()
 
     def prior(self, folder: Path, note: Note) -> Prior | None:
         """What tests have taught about a recording's functions."""
@@ -288,7 +296,12 @@ class PythonSymptoms:
         """The answers that follow from a symptom, and notes for the person."""
         if symptom.kind is SymptomKind.ASSERTION:
             return assertion_symptom.first_answers(self.tree, symptom)
-        return first_answers(self.tree, symptom), ()
+        answers, note = first_answers(self.tree, symptom), who_printed(self.tree, symptom)
+        return answers, [note] if note else ()
+
+    def time(self, symptom: Symptom) -> SymptomTime | None:
+        """When it had happened."""
+        return symptom_time(self.tree, symptom)
 
     def assertion(self, symptom: Symptom) -> tuple[str, Sequence[str]]:
         """The source of a failed assertion, and the values of its operands."""

@@ -22,7 +22,7 @@ from whence.ui.terminal.switches import SWITCHES
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """An answer: to the question, with the part that is wrong, or to the calls with these ids.
+    """An answer: to the question, or to the calls with these ids; with the part that is wrong.
 
     `expected` is what the part, or the outcome, should have been.
     """
@@ -128,11 +128,14 @@ def _judge(verdict: Verdict) -> Callable[[str], Command]:
             if expected is not None and len(nodes) > 1:
                 raise UsageError("say of one call at a time what it should be, as in: n 14 = 3")
             return Judge(verdict, nodes=nodes, expected=expected)
-        if numbers and is_id(numbers[0]):
-            raise UsageError("calls are named by their numbers alone, as in: n 14 18")
         if meant and verdict in (Verdict.RIGHT, Verdict.UNKNOWN):
             raise UsageError("only n and i can be followed by a part, as in: n result[2].name")
-        return Judge(verdict, part=meant, expected=expected)
+        first, _, part = meant.partition(" ")
+        if not is_id(first.rstrip(",")):
+            return Judge(verdict, part=meant, expected=expected)
+        if "," in first or is_id(numbers[1]) or len(first) > _DIGITS:
+            raise UsageError("a part is marked in one call at a time, as in: n 14 result[2]")
+        return Judge(verdict, part.strip(), (int(first),), expected)
 
     return parse
 
@@ -259,28 +262,33 @@ ANSWERS = (
         "made are ruled out too. What it changed and printed is judged with it.",
     ),
     Spec(
-        ("n", "no", "wrong"), "n [PART] [= VALUE]",
+        ("n", "no", "wrong"), "n [CALL] [PART] [= VALUE]",
         "wrong: the input is fine, the outcome is not",
         _judge(Verdict.WRONG),
         "Also no, wrong. The search goes on among the calls that this one made. With a part, as "
         "in `n result[2].name`, it says which part of the result (or of something that the call "
         "changed) is wrong; if the origin of that part can be found, the search follows it (for "
-        "this a recorded program runs again, if you allow it). "
-        "With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or `n 14 = None`, it says what it "
+        "this a recorded program runs again, if you allow it). `n 14 result[2].name` marks a part "
+        "of another call, by its number. With a value, as in `n = [1, 2, 4]`, `n result[2] = 7` or "
+        "`n 14 = None`, it says what it "
         "should have been instead: as an expression of the program's language, or in words. The "
         "report repeats it, and if the program can run again without effects, whence tries it.",
     ),
     Spec(
-        ("i", "inadmissible"), "i [PART]", "the call should never have been given this input",
+        ("i", "inadmissible"), "i [CALL] [PART]",
+        "the call should never have been given this input",
         _judge(Verdict.INADMISSIBLE),
         "Also inadmissible. The blame then lies with the caller that passed it on, and nothing "
         "is said about the outcome. With a part, as in `i xs[3]`, it says which part of the "
-        "input should not be like this.",
+        "input should not be like this; of what the call changed, that is its value before. If it "
+        "can be found which call made that part, that call is asked about next. `i 14 xs[3]` is "
+        "about another call, by its number.",
     ),
     Spec(
         ("?", "d", "skip"), "?", "don't know; it is asked again when nothing else is left",
         _judge(Verdict.UNKNOWN),
-        "Also d, skip. If nobody knows the second time either, the diagnosis names all calls "
+        "Also d, skip. It is never asked again at once, and questions about the same code come "
+        "later. If nobody knows the second time either, the diagnosis names all calls "
         "that may be at fault.",
     ),
 )  # fmt: skip
@@ -488,7 +496,7 @@ def _short(form: str) -> str:
     """A form without the choices inside it, which would not fit beside the help."""
     for choices in ("[function|module|file] ", " on|off", " [= VALUE]"):
         form = form.replace(choices, "")
-    return form
+    return form.replace("[CALL] [PART]", "[PART]")
 
 
 def documentation() -> str:

@@ -42,7 +42,8 @@ def info_lines(session: DrivenSession, node: int, question: Question | None) -> 
     if question is not None:
         rows.append(("asked", question.why))
     left = space.count() + space.top_is_open
-    more = f", about {count_of(question.expected, 'question')}" if question is not None else ""
+    halvings = question.expected if question is not None else 0
+    more = f", {count_of(halvings, 'question')} if each halves them" if halvings else ""
     rows.append(("left", f"{count_of(left, 'call')} that may be at fault{more}"))
     rows.append(("strategy", facts.strategy))
     switches = {name: getattr(facts.switches, name) for name in facts.switches.__dataclass_fields__}

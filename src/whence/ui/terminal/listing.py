@@ -25,6 +25,8 @@ from whence.tree.readable_call import readable_call
 from whence.ui.terminal.multiline import brief
 
 MOST = 20
+_OUTLINE = 6
+_SEVERAL = 2
 UNDEFINED = "UNDEFINED"
 
 _DEEPEST = 8
@@ -102,6 +104,35 @@ def suspect_lines(state: State, width: int) -> list[str]:
     it = "The fault is in" if trusted else f"The fault is in {top} or in"
     these = "this call" if listing.total == 1 else f"one of these {listing.total} calls"
     return [f"{it} {these}:", *_rows(state, listing, width)]
+
+
+def outline_lines(state: State, width: int) -> list[str]:
+    """The first calls that the wrong call made, and that can be at fault."""
+    listing = suspects(state)
+    if not listing.total:
+        return suspect_lines(state, width)
+    top = state.space().top
+    call = brief(readable_call(state.tree, top)[0], max(20, width - 12))
+    first = replace(listing, positions=listing.positions[:_OUTLINE])
+    return [f"Wrong: {call}", *_rows(state, first, width)]
+
+
+def choice_lines(state: State, width: int) -> list[str]:
+    """The last calls that the wrong call made before what is wrong had happened, if it made
+    several: the person may know which of them is the first wrong one."""
+    space, tree = state.space(), state.tree
+    callees = space.callees(space.top)
+    callees = callees[space.is_suspect(callees)]
+    if len(callees) < _SEVERAL:
+        return []
+    last = callees[-_OUTLINE:]
+    name = tree.functions[int(tree.columns.function[space.top])].short()
+    left_out = len(callees) - len(last)
+    which = f"the last {len(last)} of {len(callees)} calls" if left_out else "these calls"
+    rows = _rows(state, Listing(name, last, len(last), len(last)), width)
+    node = tree.id(int(last[-1]))
+    head = f"{name} made {which}. If you know the first wrong one, say so: n {node}"
+    return [cut(head, width), *rows]
 
 
 def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:

@@ -29,6 +29,7 @@ from whence.ui.terminal.listing import (
     calls_of,
     find_function,
     listing_lines,
+    outline_lines,
     suspect_lines,
 )
 from whence.ui.terminal.outcome_view import OutcomeView
@@ -202,7 +203,7 @@ class _Conversation:
     def _judge(self, command: commands.Judge) -> None:
         if isinstance(self.outcome, events.Revise):
             raise UsageError("first say which of the two holds: 1 or 2, or undo")
-        if command.nodes:
+        if command.nodes and not command.part:
             answers = tuple(
                 Answer(node, command.verdict, expected=command.expected) for node in command.nodes
             )
@@ -214,18 +215,26 @@ class _Conversation:
         question = self._question()
         if isinstance(self.outcome, events.Found) and command.verdict is Verdict.RIGHT:
             raise _Left(LEFT)
-        if question is None:
+        if command.nodes:
+            (node,), tree = command.nodes, self.session.state.tree
+            call = tree.call(tree.position(node))
+        elif question is None:
             raise UsageError("no question is open; name the calls that you mean, as in: n 14 18")
+        else:
+            node, call = question.node, question.call
         mark = None
         if command.part:
-            part = check_mark(question.call, command.part, command.verdict)
+            part = check_mark(call, command.part, command.verdict)
             mark = part.mark
-            self._reruns.allow_tracing(question.node, part)
-        answer = Answer(question.node, command.verdict, mark, expected=command.expected)
+            self._reruns.allow_tracing(node, part)
+        answer = Answer(node, command.verdict, mark, expected=command.expected)
         self._send(events.Answered((answer,)))
         if mark is not None and not isinstance(self.outcome, events.Revise):
             self._tell_origin(self.session, answer)
         self._tell_expected(answer)
+        if isinstance(self.outcome, events.Ask) and messages.skipped_twice(self.session.state):
+            self.screen.say("", *outline_lines(self.session.state, self.screen.width))
+            self.screen.say(*messages.other_ways(self.session.state, self.screen.width))
 
     def _tell_origin(self, session: DrivenSession, answer: Answer) -> None:
         note, *more = messages.origin_lines(session.state, answer, session.sources)

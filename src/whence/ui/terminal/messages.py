@@ -8,11 +8,12 @@ from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from whence.errors import WhenceError
-from whence.model.call import PRINTED, OutcomeKind, Step
+from whence.model.call import PRINTED, RESULT, Mark, OutcomeKind, Step
 from whence.model.origin import Origin
+from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.trial import Trial
-from whence.model.value import show
+from whence.model.value import BRIEF, cut, show
 from whence.model.verdict import PERSON, Answer, Trust, Verdict
 from whence.printable_text import printable
 from whence.report.source import Sources
@@ -20,7 +21,7 @@ from whence.session.events import Revise
 from whence.session.state import Facts, State
 from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
-from whence.ui.terminal.listing import SAID
+from whence.ui.terminal.listing import SAID, suspects
 from whence.ui.terminal.multiline import brief
 from whence.ui.terminal.screen import Line, Tone, hanging, wrap
 
@@ -82,6 +83,27 @@ def _only_in_longer(one: Sequence[_Statement], other: Sequence[_Statement]) -> l
     return [statement for statement in longer if statement not in shorter]
 
 
+def skipped_twice(state: State) -> bool:
+    """Whether the person could not answer the last two questions, but the one before them."""
+    said = [answer.verdict for answer in state.facts.answers if answer.by == PERSON]
+    skipped = [verdict is Verdict.UNKNOWN for verdict in said[-3:]]
+    return skipped[-2:] == [True, True] and skipped != [True, True, True]
+
+
+def other_ways(state: State, width: int) -> list[str]:
+    """What can be said instead, for a person who cannot answer."""
+    listed = suspects(state).positions
+    node = state.tree.id(int(listed[0])) if len(listed) else state.tree.id(state.space().top)
+    last = state.tree.position(state.facts.answers[-1].node)
+    module = state.tree.functions[int(state.tree.columns.function[last])].module
+    trust = f"trust module {module}" if module not in ("", "__main__") else "trust"
+    ways = (
+        f"Other ways to tell: n {node} judges any of these, n {node} result marks a wrong part of "
+        f"it, {trust} leaves code out that you trust; suspects, source and full show more."
+    )
+    return wrap(ways, width)
+
+
 def answers_noted(answers: Sequence[Answer]) -> str:
     """Confirms an answer about calls that were named by their ids."""
     nodes = ", ".join(str(answer.node) for answer in answers[:10])
@@ -114,6 +136,35 @@ def origin_lines(state: State, answer: Answer, sources: Sources) -> list[str]:
     expression = f", as {origin.expression}" if origin.expression else ""
     made = f"It was made in call {origin.node}: {brief(call, 60)}{at}{expression}."
     return [f"{marked} {made}", *source_line(origin, sources), *_chain(state, answer, origin)]
+
+
+def followed_symptom(state: State, question: Question, width: int) -> list[str]:
+    """Where the symptom that was marked leads to, unless the first question is about that call."""
+    lines = []
+    for answer, judged in zip(state.facts.answers, state.space().history, strict=True):
+        origin = judged.origin if answer.by == SYMPTOM and answer.mark is not None else None
+        if origin is None or origin.node == question.node:
+            continue
+        what = _symptom(state, answer)
+        if origin.node is None:
+            lines += wrap(f"{what} was not followed: {origin.unknown or 'no reason'}.", width)
+        else:
+            call, _ = readable_call(state.tree, state.tree.position(origin.node))
+            text = f"{what} was followed to call {origin.node}, "
+            lines.append(f"{text}{cut(call.left(BRIEF), max(20, width - len(text) - 1))}.")
+    return lines
+
+
+def _symptom(state: State, answer: Answer) -> str:
+    """What is wrong about the run, as a person would name it."""
+    assert answer.mark is not None
+    number = wrong_line_of(answer.mark)
+    if number is not None:
+        return f"Line {number}" if len(answer.mark.steps) == 1 else f"That part of line {number}"
+    if answer.mark != Mark(RESULT):
+        return str(answer.mark)
+    outcome = state.tree.columns.outcome[state.tree.position(answer.node)]
+    return "The exception" if outcome == OutcomeKind.RAISED else "The result"
 
 
 def _set_by(state: State, answer: Answer, origin: Origin, step: Step) -> str:
@@ -206,8 +257,13 @@ def together_with(values: Collection[int], node: int) -> str:
 def wrong_line(state: State) -> int | None:
     """The number of the wrong line of output, from 1, if the session began with such a symptom."""
     marks = (answer.mark for answer in state.facts.answers if answer.by == SYMPTOM)
-    first = next((mark for mark in marks if mark and mark.root == PRINTED and mark.steps), None)
-    return None if first is None else int(first.steps[0].strip("[]")) + 1
+    return next(filter(None, (wrong_line_of(mark) for mark in marks if mark)), None)
+
+
+def wrong_line_of(mark: Mark) -> int | None:
+    """The number of the line of output that a mark is about, from 1."""
+    is_line = mark.root == PRINTED and bool(mark.steps)
+    return int(mark.steps[0].strip("[]")) + 1 if is_line else None
 
 
 def trial_lines(

@@ -15,7 +15,7 @@ from whence.session.events import Ask, Exhausted, Found, Outcome, Revise
 from whence.tree.readable_call import readable_call
 from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
-from whence.ui.terminal.listing import MOST, instance_lines, suspects
+from whence.ui.terminal.listing import MOST, choice_lines, instance_lines, suspects
 from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging
 
@@ -46,6 +46,9 @@ class OutcomeView:
         self._screen.say(
             *opening(top, is_wrong=is_wrong, answers=answers, width=width, inside=inside)
         )
+        if has_symptom and not answers and self._screen.interactive:
+            self._screen.say(*messages.followed_symptom(state, question, width))
+            self._screen.say(*choice_lines(state, width))
 
     def show(self, outcome: Outcome) -> None:
         """Show what the session needs now."""

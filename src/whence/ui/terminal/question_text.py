@@ -128,9 +128,11 @@ def _part(call: Call | None) -> str:
 
 def header(question: Question, number: int) -> str:
     """Which question it is, and how many are still to come."""
-    more = question.expected - 1
-    left = f"about {more} more" if more > 0 else "maybe the last one"
-    return f"Question {number} ({left})"
+    if question.to_come is None:
+        return f"Question {number}"
+    least, most = question.to_come
+    left = f"{least} to {most} more" if least else f"up to {most} more"
+    return f"Question {number} ({left if most else 'maybe the last one'})"
 
 
 def prompt(question: Question) -> str:

@@ -15,8 +15,8 @@ SWITCHES = {
     "duplicates": "calls with equal equations get equal answers",
     "compression": "a call is folded into its caller when both have the same rule",
     "single_rule": "stop as soon as only one rule can be at fault",
-    "slicing": "after a mark, set calls aside that cannot have influenced the part",
-    "presumption": "imports and class bodies are presumed right, and asked about last",
+    "slicing": "set calls aside that cannot have influenced a marked part, or began too late",
+    "presumption": "imports, class bodies and a failing test are presumed right, and asked last",
 }
 
 

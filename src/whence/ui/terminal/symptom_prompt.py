@@ -7,13 +7,20 @@ output.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from whence.errors import UsageError
 from whence.model.symptom import Symptom, SymptomKind, parse
 from whence.model.value import cut
 from whence.ui.terminal.screen import Line, Screen, Tone, wrap
 
+_LINE = re.compile(r"(\d+)(?:\s*([:=])(.*))?", re.ASCII)
+"""The number of a line, and which words of it are wrong or what it should have been."""
+_WORD = re.compile(r"\S+")
 _MOST = 14
 _HEAD = 4
 _LONGEST = 160
@@ -25,8 +32,11 @@ _MEANT = {
 _HELP = (
     "Say where the fault shows; the questions start there.",
     "  3               line 3 of what was printed",
+    "  3:total         this word of line 3",
+    '  3 = "total: 7"  what line 3 should have been',
     "  output          what was printed, in several places",
     "  exception       the exception that ended it",
+    "  raises KeyError an exception that is missing",
     "  result          what the function returned, or the exit status",
     "  not-ended       that it did not end",
     "  result[2].name  this part of the result",
@@ -74,7 +84,7 @@ def ask(
             screen.say(*_HELP)
             continue
         try:
-            symptom = _understood(text, default)
+            symptom = _understood(text, default, lines)
             accept(symptom)
         except UsageError as problem:
             screen.warn(f"{problem}. A part is named as in result[2].name; ? tells more.")
@@ -82,12 +92,40 @@ def ask(
             return symptom
 
 
-def _understood(text: str, default: Symptom | None) -> Symptom:
+def _understood(text: str, default: Symptom | None, lines: Sequence[str]) -> Symptom:
     if not text:
         return default or Symptom(SymptomKind.OUTPUT)
-    if text.isdecimal():
-        return parse(f"{SymptomKind.OUTPUT.value}:{text}")
-    return parse(text)
+    named = _LINE.fullmatch(text)
+    if named is None:
+        return parse(text)
+    line, relation, rest = named[1], named[2] or "", (named[3] or "").strip()
+    symptom = parse(f"{SymptomKind.OUTPUT.value}:{line}")
+    if relation == ":":
+        return replace(symptom, expression=rest)
+    if relation == "=" and symptom.line is not None and symptom.line <= len(lines):
+        return replace(symptom, expression=_wrong_words(lines[symptom.line - 1], rest))
+    return symptom
+
+
+def _wrong_words(line: str, typed: str) -> str:
+    """The first word of a line that should have been another one; empty if a word is missing."""
+    expected = typed
+    try:
+        value = ast.literal_eval(typed)
+        expected = value if isinstance(value, str) else typed
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        pass  # as it is: quotes are not needed
+    if line == expected:
+        raise UsageError("that is what the line is")
+    words = list(_WORD.finditer(line))
+    pairs = zip_longest(words, _WORD.findall(expected))
+    wrong = next((word for word, right in pairs if word is None or word[0] != right), None)
+    if wrong is None:
+        return ""
+    start = wrong.start()
+    while start and line.index(line[start : wrong.end()]) != start:
+        start -= 1  # a word that is there twice is told by what comes before it
+    return line[start : wrong.end()]
 
 
 def _meant(default: Symptom | None) -> str:

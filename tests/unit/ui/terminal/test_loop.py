@@ -282,3 +282,30 @@ def test_a_person_with_many_calls_left_is_told_of_the_listing(
     below = [Node(n, 1, call(f"m.part{n}", given={"n": n}, returned=n)) for n in range(2, 12)]
     seen = session(State(tree_of([top, *below])), "y", "y", "y", "y", typed=True)[0]
     assert seen.count("(suspects lists the 7 calls that are left)") == 1
+
+
+def test_a_part_of_another_call_can_be_marked(small: State, session: Session) -> None:
+    seen, debugging, _ = session(small, "n 2 result[1]", "i 4 x", typed=True)
+    assert "Wrong: result[1]." in seen
+    assert "Inadmissible: x." in seen
+    marked = [(answer.node, str(answer.mark)) for answer in debugging.state.facts.answers]
+    assert marked == [(2, "result[1]"), (4, "x")]
+
+
+def test_a_part_that_another_call_does_not_have_is_refused(small: State, session: Session) -> None:
+    seen, debugging, _ = session(small, "n 2 result[7]", "n 99 result", "i 2 result")
+    assert "has no part [7]" in seen
+    assert "there is no call 99" in seen
+    assert "result is part of the outcome" in seen
+    assert not debugging.state.facts.answers
+
+
+def test_after_two_questions_without_an_answer_there_are_other_ways(
+    small: State, session: Session
+) -> None:
+    assert "Other ways" not in session(small, "n", "?")[0]
+    seen = session(small, "n", "?", "?")[0]
+    assert "Other ways to tell: n 2 judges any of these" in seen
+    assert "  5  h(x=3) → 3  (skipped)" in seen
+    assert "trust module m" in seen
+    assert session(small, "n", "?", "?", "?")[0].count("Other ways") == 1

@@ -27,7 +27,7 @@ def shown(call: Call, width: int = 80) -> list[str]:
 
 def test_a_question_shows_the_call_and_its_place(call: Build) -> None:
     assert shown(call(given={"x": 1}, returned=2)) == [
-        "Question 3 (about 3 more)",
+        "Question 3 (up to 7 more)",
         "  f(x=1) → 2",
         "  at m.py:3",
     ]
@@ -361,6 +361,22 @@ def test_an_earlier_answer_is_offered_again(call: Build) -> None:
 def test_the_last_question_is_said_to_be_the_last(call: Build) -> None:
     lines = question_lines(asked(call(returned=1), expected=1), 9, 80)
     assert lines[0].text == "Question 9 (maybe the last one)"
+
+
+@pytest.mark.parametrize(
+    ("expected", "suspects", "text"),
+    [
+        (2, 3, "Question 9 (up to 2 more)"),
+        (2, 1, "Question 9 (up to 1 more)"),
+        (6, 40, "Question 9 (1 to 12 more)"),
+        (7, 90, "Question 9"),
+    ],
+)
+def test_how_many_questions_come_is_said_where_it_can_be_foreseen(
+    call: Build, expected: int, suspects: int, text: str
+) -> None:
+    question = asked(call(returned=1), expected=expected, suspects=suspects)
+    assert question_lines(question, 9, 80)[0].text == text
 
 
 def test_the_opening_is_three_short_lines_that_keep_the_outcome(call: Build) -> None:

@@ -30,6 +30,11 @@ def asked(typed: str, default: Symptom | None = EXCEPTION) -> tuple[Symptom | No
         ("output:2\n", Symptom(SymptomKind.OUTPUT, line=2)),
         ("3\n1\n", Symptom(SymptomKind.OUTPUT, line=1)),
         ("?\n1\n", Symptom(SymptomKind.OUTPUT, line=1)),
+        ("2:wo\n", Symptom(SymptomKind.OUTPUT, line=2, expression="wo")),
+        ('2 = "tow"\n', Symptom(SymptomKind.OUTPUT, line=2, expression="two")),
+        ("2 = two or more\n", Symptom(SymptomKind.OUTPUT, line=2)),
+        ("2 = two\n1\n", Symptom(SymptomKind.OUTPUT, line=1)),
+        ("raises KeyError\n", Symptom(SymptomKind.RESULT, expected="raises KeyError")),
         ("result[2]\n", Symptom(SymptomKind.EXPRESSION, expression="result[2]")),
         ("n\n", None),
     ],
@@ -69,3 +74,18 @@ def test_of_many_lines_only_those_that_are_shown_are_written(monkeypatch) -> Non
     assert "     4 | line 4\n  … 4,986 more lines; all shows them\n  4991 | line 4991\n" in (
         output.getvalue()
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "right", "words"),
+    [
+        ("import b as b", "import a as b", "b"),
+        ("b is b", "b is c", " b"),
+        ("total: 7 EUR", "total: 7.50 EUR", "7"),
+        ("one  two", "one two", ""),
+    ],
+)
+def test_of_a_line_that_should_be_another_the_first_other_word_is_wrong(line, right, words) -> None:
+    screen = PlainScreen(io.StringIO(f"1 = {right!r}\n"), io.StringIO())
+    symptom = ask(screen, "It ended.", [line], None, accept)
+    assert symptom == Symptom(SymptomKind.OUTPUT, line=1, expression=words)

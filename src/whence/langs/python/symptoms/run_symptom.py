@@ -18,7 +18,7 @@ from whence.langs.python.trace.trace_provenance import TraceProvenance, program_
 from whence.model.call import PRINTED, RESULT, Call, Mark, OutcomeKind, find_mark
 from whence.model.recording import RunSummary
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind
-from whence.model.value import Kind, Value, show
+from whence.model.value import BRIEF, Kind, Value, show
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
@@ -90,12 +90,15 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
     call, problem = readable_call(tree, top)
     if problem:
         raise UsageError(problem)
-    mark = _mark(call, symptom)
+    if symptom.expected and _raised_already(call, symptom.expected):
+        raise UsageError(f"that is no difference: it {_outcome_text(call)}")
+    mark = None if symptom.expected else _mark(call, symptom)
     chain = _chain(tree, top, call, mark)
     is_followed = symptom.kind in _FOLLOWED and not symptom.expression
     if is_followed and not _leads_somewhere(tree, top, chain):
         mark = None
-    answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM)]
+    expected = symptom.expected or None
+    answers = [Answer(tree.id(top), Verdict.WRONG, mark, SYMPTOM, expected)]
     if symptom.kind is SymptomKind.EXCEPTION and chain and not _is_body(tree, chain[-1]):
         chain = chain[:-1]  # raising it may be right
     if not chain:
@@ -109,6 +112,23 @@ def first_answers(tree: Tree, symptom: Symptom) -> tuple[Answer, ...]:
     return tuple(answers)
 
 
+def who_printed(tree: Tree, symptom: Symptom) -> str:
+    """Which call wrote the line that is wrong, in a sentence; empty if the symptom is no line."""
+    if symptom.kind is not SymptomKind.OUTPUT or symptom.line is None or symptom.function:
+        return ""
+    if program_of(tree) is None or not isinstance(tree, ColumnTree):
+        return ""
+    line = find_mark(tree.call(0), f"{PRINTED}[{symptom.line - 1}]", input_side=False)
+    origin = TraceProvenance(tree).origin(tree.id(0), line)
+    if origin.node is None:
+        return f"Line {symptom.line} is not followed: {origin.unknown}."
+    position = tree.position(origin.node)
+    if _is_body(tree, position):
+        return f"Line {symptom.line} was printed by the script itself."
+    call, _ = readable_call(tree, position)
+    return f"Line {symptom.line} was printed in call {origin.node}, {call.left(BRIEF)}."
+
+
 _FOLLOWED = (SymptomKind.RESULT, SymptomKind.OUTPUT, SymptomKind.EXCEPTION)
 
 
@@ -116,6 +136,13 @@ def _leads_somewhere(tree: Tree, top: int, chain: list[int]) -> bool:
     """Whether the origin is worth a question: not if it is unknown, or most of the program."""
     weight = tree.columns.weight
     return bool(chain) and float(weight[chain[-1]]) <= float(weight[top]) / 2
+
+
+def _raised_already(call: Call, expected: str) -> bool:
+    value = call.outcome.value
+    name = expected.rsplit(maxsplit=1)[-1].rpartition(".")[2]
+    is_raised = call.outcome.kind is OutcomeKind.RAISED and value is not None
+    return is_raised and value is not None and value.text.rpartition(".")[2] == name
 
 
 def _mark(call: Call, symptom: Symptom) -> Mark | None:

@@ -179,6 +179,13 @@ class TraceSource:
         """What was printed, by line."""
         return split_lines(self._output())
 
+    def line_printed_at(self, line: int) -> int | None:
+        """The position of the record that completed a line of the output, counted from 0."""
+        texts = (text for _, text in self._output())
+        lines = split_lines(enumerate(texts)).lines
+        at = self.records.positions.output_at
+        return int(at[lines[line].calls[-1]]) if line < len(lines) else None
+
     def run_outcome(self) -> Outcome:
         """How the run ended."""
         return self._ending.outcome()
