@@ -6,6 +6,7 @@ docstring is the contract of its port; `whence.testing.laws` checks the contract
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
@@ -508,13 +509,15 @@ class TestRequest:
     checks_output: bool = False
     is_typed: bool = True
     """Whether the user typed `expected`. A stored text is data: it does not become code."""
+    deadline: float = math.inf
+    """When to give up trying the test, by `time.monotonic`."""
 
 
 class RegressionTestWriter(Protocol):
     """Writes tests in the language of the program."""
 
     def write(self, tree: Tree, request: TestRequest) -> str:
-        """The text of a test that fails while the fault is there; else `CannotWriteTest`."""
+        """The text of a test that was seen to fail because of the fault; else `CannotWriteTest`."""
 
 
 class RunSymptoms(Protocol):

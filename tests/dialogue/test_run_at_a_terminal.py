@@ -75,6 +75,46 @@ def test_answers_are_typed_although_the_program_read_a_pipe(tmp_path: Path) -> N
     child.expect(pexpect.EOF)
 
 
+def test_what_it_should_have_been_is_asked_once_for_a_test(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def add(a, b):\n    return a - b\n\nprint(add(1, 2))\n")
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect(r"add\(a=1, b=2\)")
+    child.sendline("n")
+    child.expect("zoom, undo, source, test, save, help > ")
+    child.sendline("test")
+    child.expect("What should it have been")
+    child.sendline("3")
+    child.expect(r"assert program.add\(1, 2\) == 3")
+    child.expect("help > ")
+    child.sendline("test tests/test_it.py")
+    child.expect("Written to tests/test_it.py")
+    assert "What should" not in child.before
+    child.sendline("")
+    child.expect(pexpect.EOF)
+
+
+def test_a_test_is_not_offered_where_it_cannot_be_had(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "def outer():\n    def add(a, b): return id(a)\n    return add(1, 2)\nprint(outer())\n"
+    )
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect(r"  outer\(\)")
+    child.sendline("n")
+    child.expect(r"add\(a=1, b=2\)")
+    child.sendline("n")
+    child.expect("zoom, undo, source, save, help > ")
+    child.sendline("test")
+    child.expect("What should it have been")
+    child.sendline("")
+    child.expect("no test can be written of outer.<locals>.add")
+    child.sendline("")
+    child.expect(pexpect.EOF)
+
+
 def test_a_terminal_that_the_program_left_in_disorder_is_put_right(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import sys, termios, tty\ndef f(x): return x + 1\ntty.setraw(0)\nprint(f(1))\n"

@@ -131,7 +131,7 @@ def written(
         {"program": "program.py"}, lambda file: SOURCE, Path("/work") / folder
     )
     order = RecordedTest(recorded, complaint, Path(test), about, False)
-    source = regression_test_source(order, program)
+    source = regression_test_source(order, program).text
     assert source.encode().decode() == source
     return ast.parse(source)
 

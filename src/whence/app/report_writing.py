@@ -14,7 +14,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.report.findings import NOT_ASKED, Findings
 from whence.report.html import page
 from whence.report.record import record
-from whence.report.regression_test import regression_test, write_test
+from whence.report.regression_test import write_test
 from whence.report.text import lines
 from whence.session.reaction import react
 from whence.user_folders import write_private_file
@@ -64,7 +64,7 @@ def _record(
 
 def _test_text(driver: SessionDriver, diagnosis: Diagnosis) -> str:
     try:
-        return regression_test(driver.state, diagnosis, driver.tests).text
+        return driver.regression_test(diagnosis).text
     except WhenceError:
         return ""
 
@@ -74,7 +74,7 @@ def _written_test(file: str, driver: SessionDriver, diagnosis: Diagnosis) -> str
         return "No regression test was written: no call was found to be at fault."
     path = Path(file) if file else None
     try:
-        return write_test(regression_test(driver.state, diagnosis, driver.tests, path))
+        return write_test(driver.regression_test(diagnosis, path))
     except WhenceError as problem:
         return f"No regression test was written: {problem}."
 

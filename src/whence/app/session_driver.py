@@ -7,6 +7,7 @@ Interfaces call `send`; they do not know logs or oracles.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -35,6 +36,7 @@ from whence.ports import (
 )
 from whence.report.findings import Findings
 from whence.report.inquiry import STOPPED, Inquiry
+from whence.report.regression_test import LONGEST, RegressionTest, regression_test
 from whence.report.source import Sources
 from whence.search.registry import find_strategy
 from whence.session import events, log_entries
@@ -56,6 +58,10 @@ SAID_BY_ORACLE = {
     Verdict.INADMISSIBLE: "should never get this",
     Verdict.UNKNOWN: "is not known",
 }
+
+
+_TriedTest = tuple[Diagnosis, tuple[Answer, ...], dict[Path | None, RegressionTest | WhenceError]]
+"""The regression tests of a diagnosis, by the files that they are for."""
 
 
 @dataclass
@@ -113,6 +119,7 @@ class SessionDriver:
         """Keep the first tree: the log is about it, even if the tree is expanded."""
         self._first_tree = self.state.tree
         self._sink_problems: set[str] = set()
+        self._tried_test: _TriedTest | None = None
         if isinstance(self.reruns, Following):
             self.state = replace(self.state, options=replace(self.state.options, trace_marks=True))
         self._inquiry = Inquiry(self.reruns, self.sources, self.waiting, self.recording_notes)
@@ -184,6 +191,32 @@ class SessionDriver:
         return self._inquiry.findings(
             self.state, diagnosis, lines=self.marks_lines, may_run=self.may_run or harmless
         )
+
+    def regression_test(
+        self, diagnosis: Diagnosis, path: Path | None = None, seconds: float = LONGEST
+    ) -> RegressionTest:
+        """A test of a diagnosis that was seen to fail; `WhenceError` says why there is none.
+
+        It is tried for so many seconds, and again if that was too short.
+        """
+        if self.tests is not None and not (self.marks_lines or self.may_run):
+            raise UsageError("a test is run before it is shown, and --no-rerun forbids that")
+        answers = self.state.facts.answers
+        if self._tried_test is None or self._tried_test[:2] != (diagnosis, answers):
+            self._tried_test = diagnosis, answers, {}
+        tried, began = self._tried_test[2], time.monotonic()
+        if path not in tried:
+            try:
+                with self.waiting("trying a regression test"):
+                    tried[path] = regression_test(self.state, diagnosis, self.tests, path, seconds)
+            except WhenceError as problem:
+                if time.monotonic() - began >= seconds:
+                    raise
+                tried[path] = problem
+        result = tried[path]
+        if isinstance(result, WhenceError):
+            raise result
+        return result
 
     def judged_right(self) -> list[int]:
         """The calls that were said to be right."""

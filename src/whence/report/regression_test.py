@@ -7,7 +7,8 @@ is never overwritten.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whence.errors import CannotWriteTest, UsageError, WhenceError
@@ -19,6 +20,8 @@ from whence.ports import RegressionTestWriter, TestRequest
 from whence.session.state import State
 from whence.tree.readable_call import readable_call, up_from
 
+LONGEST = 60.0
+"""How many seconds tests are tried if somebody waits for one."""
 _MOST_LOOKED_AT = 300
 """How many calls below one are looked at for what they printed."""
 _BRIEF = Limits(depth=2, parts=4, characters=70)
@@ -38,33 +41,37 @@ def regression_test(
     diagnosis: Diagnosis,
     writer: RegressionTestWriter | None,
     path: Path | None = None,
+    seconds: float = LONGEST,
 ) -> RegressionTest:
-    """A test that fails as long as the fault is there; `WhenceError` says why there is none."""
+    """A test that fails as long as the fault is there; `WhenceError` says why there is none.
+
+    Tests are tried for so many seconds.
+    """
     if diagnosis.status is not Status.FOUND or diagnosis.node is None:
         raise UsageError("a test can be written once a call was found to be at fault")
     if writer is None:
         raise WhenceError("a test can be written only of a recorded Python program")
     tree = state.tree
+    deadline = time.monotonic() + seconds
     problems: list[str] = []
     for node in [diagnosis.node, *_wrong_callers(state, diagnosis.node)]:
         call, unreadable = readable_call(tree, tree.position(node))
-        name = call.function.short()
         is_run = int(tree.columns.parent[tree.position(node)]) < 0
+        name = "the program" if is_run else call.function.short()
         try:
             if unreadable:
                 raise CannotWriteTest(unreadable)
-            if is_run:
-                raise CannotWriteTest("it is the program as a whole")
-            request = _request(state, node, call, path or default_path(name))
-            text = writer.write(tree, request)
+            request = _request(state, node, call, path or default_path(name), is_run)
+            text = writer.write(tree, replace(request, deadline=deadline))
         except CannotWriteTest as problem:
             message = f"{name}: {problem}"
-            # After another reason, "it is the whole program" says nothing new.
-            is_whole = is_run or call.function.qualname == "<module>"
-            if message not in problems and not (problems and is_whole):
+            # After another reason, that it is the body of a module says nothing new.
+            is_body = call.function.qualname == "<module>"
+            if message not in problems and not (problems and is_body):
                 problems.append(message)
             continue
-        note = "" if not problems else f"of {name}, a caller; not of {'; not of '.join(problems)}"
+        which = "what the program prints" if is_run else f"{name}, a caller"
+        note = f"of {which}; not of {'; not of '.join(problems)}" if problems else ""
         return RegressionTest(text, request.path, note)
     why = "; nor of ".join(problems)
     is_cut = "recorded of" in why or "less was recorded" in why or "beyond what" in why
@@ -72,12 +79,13 @@ def regression_test(
     raise WhenceError(f"no test can be written of {why}{hint}")
 
 
-def _request(state: State, node: int, call: Call, path: Path) -> TestRequest:
-    answer = _wrong_answer(state, node)
+def _request(state: State, node: int, call: Call, path: Path, is_run: bool) -> TestRequest:
+    answer = wrong_answer(state, node)
+    what = "the program prints what was wrong" if is_run else f"this is so: {_one_line(call)}"
     return TestRequest(
         node=node,
         path=path,
-        summary=f"Fails as long as this is so: {_one_line(call)}.",
+        summary=f"Fails as long as {what}.",
         expected=None if answer is None else answer.expected,
         mark=None if answer is None else answer.mark,
         checks_output=bool(call.printed) and _only_own_output(state, node),
@@ -112,7 +120,7 @@ def _one_line(call: Call) -> str:
     return f"{cut(left, 60)} {cut(right, 40)}"
 
 
-def _wrong_answer(state: State, node: int) -> Answer | None:
+def wrong_answer(state: State, node: int) -> Answer | None:
     """The latest answer that calls this call, or one with an equal equation, wrong."""
     tree = state.tree
     equation = int(tree.columns.equation[tree.position(node)])

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.model.diagnosis import Diagnosis
-from whence.ports import Oracle, RegressionTestWriter, Reruns, Waiting
+from whence.ports import Oracle, Reruns, Waiting
 from whence.report.findings import Findings
+from whence.report.regression_test import LONGEST, RegressionTest
 from whence.report.source import Sources
 from whence.session.events import Event, Outcome
 from whence.session.state import State
@@ -37,8 +38,6 @@ class DrivenSession(Protocol):
     """The session at this moment."""
     sources: Sources
     """Where the source of the program is."""
-    tests: RegressionTestWriter | None
-    """Writes regression tests in the language of the program."""
     reruns: Reruns | None
     """Runs the program again, if it is known how."""
     oracles: Sequence[Oracle]
@@ -56,6 +55,11 @@ class DrivenSession(Protocol):
 
     def findings(self, diagnosis: Diagnosis) -> Findings:
         """What re-runs find out about a diagnosis, as far as they are allowed."""
+
+    def regression_test(
+        self, diagnosis: Diagnosis, path: Path | None = None, seconds: float = LONGEST
+    ) -> RegressionTest:
+        """A test of a diagnosis that was seen to fail; `WhenceError` says why there is none."""
 
     def zoom(self, node: int) -> tuple[DrivenSession, Outcome]:
         """A session inside a call that is wrong, and what it needs first."""

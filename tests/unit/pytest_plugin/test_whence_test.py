@@ -140,6 +140,108 @@ SHOP = """
 """
 
 
+NAMES = {
+    "names_.py": """
+        import asyncio
+        import functools
+
+        def logged(function):
+            @functools.wraps(function)
+            def wrapper(*values):
+                return function(*values)
+            return wrapper
+
+        def _double(number):
+            return number * 3
+
+        double = functools.partial(_double)
+
+        @logged
+        def triple(number):
+            return number * 2
+
+        def square(number):
+            return 7 if number == 2 else number * number
+
+        async def fetch(number):
+            return number + 1
+
+        class Missing(KeyError):
+            pass
+
+        def find(table, key):
+            return table.get(key)
+    """,
+    "test_names.py": """
+        import asyncio
+
+        import pytest
+
+        import names_
+        from names_ import _double as twice, square
+
+        NUMBER = 2
+
+        def test_alias():
+            number = NUMBER
+            assert twice(number) == 4
+
+        def test_attribute():
+            number = NUMBER
+            assert names_.double(number) == 4
+
+        def test_decorator():
+            number = NUMBER
+            assert names_.triple(number) == 6
+
+        def test_comprehension():
+            numbers = [1, 2, 3]
+            assert [square(number) for number in numbers] == [1, 4, 9]
+
+        def test_inner():
+            number = NUMBER
+            result = asyncio.run(names_.fetch(number))
+            assert result == 4
+
+        def test_callback():
+            numbers = [3, 1]
+            assert sorted(numbers, key=square) == [2, 3]
+
+        def test_missing():
+            table = {}
+            with pytest.raises(names_.Missing):
+                names_.find(table, "a")
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def names(make_project: Any) -> Any:
+    return make_project(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("alias", " more)\n  _double(number=2) → 6"),
+        ("attribute", " more)\n  _double(number=2) → 6"),
+        ("decorator", " more)\n  logged.<locals>.wrapper(values=(2,)) → 4"),
+        ("comprehension", " more)\n  square(number=2) → 7"),
+        ("inner", " more)\n  fetch(number=2) → 3"),
+        ("callback", "Which call made sorted(numbers, key=square) is not known (2 calls made it)"),
+    ],
+)
+def test_the_call_of_the_wrong_side_is_found_by_its_place(names: Any, test: str, said: str) -> None:
+    words = ["--no-session", "-q", f"test_names.py::test_{test}"]
+    assert said in whence(names, *words, answers="l\nn\n").stdout
+
+
+def test_the_regression_test_expects_the_exception_that_was_due(names: Any) -> None:
+    words = ["--no-session", "-q", "test_names.py::test_missing"]
+    done = whence(names, *words, answers="y\nn\ntest\n")
+    assert 'with pytest.raises(Missing):\n          find({}, "a")\n' in done.stdout
+
+
 def test_a_released_version_that_passes_leaves_nothing_to_ask(make_project: Any) -> None:
     test = """
         from shop import total

@@ -6,9 +6,10 @@ and recorded by one program, and all tests that are written run in one pytest fo
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ from whence.app.frontends import open_any
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.frontend import source_files
 from whence.langs.python.rebuilding.recorded_test import PythonTestWriter
+from whence.langs.python.replay.rerun_process import trace_of
 from whence.langs.python.trace.trace_reader import recording_summary
-from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule, find_mark
+from whence.model.call import Call, Function, Mark, Outcome, OutcomeKind, Rule, find_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Tree
@@ -116,7 +118,7 @@ def run():
         "< -1", "< 0", "age", 'with pytest.raises(ValueError, match="too\\\\ young"):',
         expected="ValueError('too young')",
     ),
-    "raw_state": Case(
+    "a_constructor_that_computes": Case(
         """
 class Account:
     def __init__(self, entries):
@@ -129,7 +131,89 @@ class Account:
 def run():
     Account([1, 2, 3]).mean()
 """,
+        " + 1", "", "Account.mean", "account = Account(entries=[1, 2, 3])",
+    ),
+    "raw_state": Case(
+        """
+class Account:
+    @classmethod
+    def of(cls, entries):
+        account = cls.__new__(cls)
+        account.balance = sum(entries)
+        account.count = len(entries)
+        return account
+
+    def __init__(self, path):
+        self.balance, self.count = map(int, open(path))
+
+    def mean(self):
+        return self.balance // self.count + 1
+
+def run():
+    Account.of([1, 2, 3]).mean()
+""",
         " + 1", "", "Account.mean", "account = object.__new__(Account)",
+    ),
+    "a_changed_object": Case(
+        """
+import threading
+
+class Customer:
+    def __init__(self, name, *tags):
+        self.name = name.title()
+        self.tags = list(tags)
+        self.lock = threading.Lock()
+        self.spent = 0
+
+def discount(customer, other):
+    return customer.spent // 10 + 1
+
+def run():
+    customer, _ = Customer("ada", "x"), Customer("bob", "y", "z")
+    customer.spent = 30
+    discount(customer, customer)
+""",
+        " + 1", "", "discount",
+        'customer = Customer("ada", "x")\n    customer.spent = 30\n'
+        "    assert discount(customer, customer) == 3",
+        expected="3",
+    ),
+    "equal_literals": Case(
+        """
+def is_other(one, other):
+    return one is not other
+
+def run():
+    is_other("".join(["a", "b"]), "".join(["a", "b"]))
+""",
+        "is not", "!=", "is_other", 'is_other("ab", "".join("ab")) is False', expected="False",
+    ),
+    "a_wrong_constant": Case(
+        """
+RATES = dict(a=2)
+
+def cost(kind, count):
+    return RATES[kind] * count
+
+def run():
+    cost("a", 5)
+""",
+        "dict(a=2)", "dict(a=3)", "cost", 'assert cost("a", 5) == 15', expected="15",
+    ),
+    "an_exception_with_its_own_text": Case(
+        """
+class NotThere(Exception):
+    def __str__(self):
+        return f"{self.args[0]} is not there"
+
+def lookup(table, key):
+    return table.get(key)
+
+def run():
+    lookup({"a": 1}, "b")
+""",
+        "    return table.get(key)", "    if key not in table: raise NotThere(key)", "lookup",
+        "with pytest.raises(NotThere):", expected="NotThere('key')",
     ),
     "dates_and_others": Case(
         """
@@ -388,7 +472,8 @@ def writer_for(tree: Tree) -> PythonTestWriter:
     assert isinstance(tree, ColumnTree)
     recording = recording_summary(tree)
     assert recording is not None
-    return PythonTestWriter(source_files(recording), tuple(recording.header.command))
+    path = trace_of(tree).file.path
+    return PythonTestWriter(source_files(recording), path, tuple(recording.header.command))
 
 
 def blamed(tree: Tree, case: Case, module: str, path: Path | None = None) -> RegressionTest:
@@ -574,6 +659,120 @@ def test_a_wrong_caller_is_tested_where_the_call_at_fault_cannot_be(script: Tree
     test = regression_test(state, found, writer_for(script))
     assert "assert my_script.outer(2) == 6" in test.text
     assert test.note.startswith("of outer, a caller; not of outer.<locals>.inner: ")
+
+
+UNFIT = """
+import itertools
+import os
+import pathlib
+
+numbers = itertools.count(5)
+
+def ticket(kind):
+    return f"{kind}-{next(numbers)}"
+
+def save(text):
+    pathlib.Path("kept.txt").write_text(text)
+    return len(text)
+
+def limit(kind):
+    return int(os.environ["SHOP_LIMIT"]) + ("SHOP_EXTRA" in os.environ)
+
+if __name__ == "__main__":
+    print(ticket("a"), ticket("b"), save("text"), limit("a"))
+"""
+
+
+@pytest.fixture(scope="module")
+def unfit(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    folder = tmp_path_factory.mktemp("unfit")
+    (folder / "shop.py").write_text(UNFIT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHOP_LIMIT", "3")
+        patch.delenv("SHOP_EXTRA", raising=False)
+        return record(folder, "--journal", "shop.py")
+
+
+def test_a_test_that_passes_although_the_fault_is_there_is_not_offered(unfit: Tree) -> None:
+    with pytest.raises(WhenceError, match="would pass although the fault is there"):
+        of(unfit, "ticket")
+
+
+def test_a_test_that_fails_for_another_reason_is_not_offered(unfit: Tree) -> None:
+    # It fails, too, if the expected value is something else than what comes now.
+    with pytest.raises(WhenceError, match="would pass although"):
+        of(unfit, "ticket", expected="'b-7'")
+
+
+def test_a_test_that_is_tried_changes_nothing(unfit: Tree) -> None:
+    folder = writer_for(unfit).files.folder
+    assert folder is not None
+    (folder / "kept.txt").write_text("mine")
+    with pytest.raises(WhenceError, match=r"for another reason .PermissionError"):
+        of(unfit, "save")
+    assert (folder / "kept.txt").read_text() == "mine"
+
+
+def test_the_environment_that_was_read_is_set(unfit: Tree, tmp_path: Path) -> None:
+    case = Case("", "", "", "limit", "", expected="4")
+    test = blamed(unfit, case, "__main__", tmp_path / "tests" / "test_it.py")
+    assert 'monkeypatch.delenv("SHOP_EXTRA", raising=False)' in test.text
+    assert 'monkeypatch.setenv("SHOP_LIMIT", "3")' in test.text
+    write_test(test)
+    assert outcomes(tmp_path) == {"test_it": "FAILED"}
+
+
+def test_a_foreign_recording_is_not_run_for_a_test(unfit: Tree, tmp_path: Path) -> None:
+    writer = writer_for(unfit)
+    copy = shutil.copy(writer.recording, tmp_path)
+    node = next(unfit.id(p) for p in range(len(unfit.columns)) if _name(unfit, p) == "limit")
+    found = Diagnosis(Status.FOUND, node=node)
+    with pytest.raises(WhenceError, match="the recording is not your own"):
+        regression_test(State(unfit), found, replace(writer, recording=Path(copy)))
+
+
+HIDDEN = """
+import sys
+
+def run(lines):
+    def total(words):
+        return sum(map(int, words[1:]))
+
+    for line in lines:
+        print("total:", total(line.split()), sys.argv[1])
+
+run(sys.stdin)
+"""
+
+
+@pytest.mark.parametrize("expected", [None, "'total: 15 x'"])
+def test_where_no_call_can_be_written_the_output_is_tested(
+    expected: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "hidden.py").write_text(HIDDEN)
+    (tmp_path / "input").write_text("1 2 3\n4 5 6\n")
+    words = [sys.executable, "-m", "whence", "run", "--answers", "/dev/null", "--wrong", "output:2"]
+    with (tmp_path / "input").open() as stdin:
+        subprocess.run(
+            [*words, "hidden.py", "x"],
+            cwd=tmp_path,
+            stdin=stdin,
+            check=False,
+        )
+    tree = open_any(next((tmp_path / ".whence" / "runs").glob("*.whence"))).tree
+    answer = Answer(tree.id(0), Verdict.WRONG, Mark("printed", ("[1]",)), expected=expected)
+    state = State(tree, facts=Facts(answers=(answer,)))
+    node = next(tree.id(p) for p in range(len(tree.columns)) if _name(tree, p).endswith("total"))
+    path = tmp_path / "tests" / "test_it.py"
+    found = Diagnosis(Status.FOUND, node=node)
+    test = regression_test(state, found, writer_for(tree), path)
+    assert '[sys.executable, "hidden.py", "x"]' in test.text
+    assert 'input="1 2 3\\n4 5 6\\n"' in test.text
+    assert ('== ["total: 15 x"]' if expected else '!= ["total: 11 x"]') in test.text
+    write_test(test)
+    assert outcomes(tmp_path) == {"test_it": "FAILED"}
+    (tmp_path / "hidden.py").write_text(HIDDEN.replace("words[1:]", "words"))
+    assert outcomes(tmp_path) == {"test_it": "PASSED"}
 
 
 def test_a_file_that_exists_is_not_overwritten(script: Tree, tmp_path: Path) -> None:

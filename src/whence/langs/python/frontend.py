@@ -101,7 +101,7 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         folder=files.folder,
         began=files.began,
         syntax=_syntax(recording, tree),
-        tests=PythonTestWriter(files, tuple(recording.header.command)),
+        tests=PythonTestWriter(files, path, tuple(recording.header.command)),
         recording=facts_of(recording),
         identify=lambda project: identify_in(tree, project),
     )

@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
+from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.verdict import PERSON, Answer, Verdict
 from whence.ports import Zooming
-from whence.report.regression_test import regression_test, write_test
+from whence.report.regression_test import write_test, wrong_answer
 from whence.report.source import source_lines
 from whence.session import events
 from whence.session.events import Event, Outcome
@@ -72,6 +73,7 @@ class _Conversation:
         self._reruns = RerunCommands(session, screen)
         self._fresh = True
         """Whether the outcome has to be shown before the next line is read."""
+        self._has_asked_expected = False
         self._heard = False
         """Whether anything was typed, or read from a script."""
 
@@ -106,11 +108,10 @@ class _Conversation:
         question = self._question()
         call = question.call if question else None
         complete = completer(self.session.state.tree, call)
-        shown = self._view.prompt(outcome)
         if quietly and not self._heard:
             # Nothing was read so far, so there is no script: its input may stay silent forever.
             raise _Left(RAN_OUT)
-        line = self.screen.read(None if quietly else shown, complete)
+        line = self.screen.read(None if quietly else self._view.prompt(outcome), complete)
         self._heard = True
         if line is None:
             raise _Left(LEFT if self.screen.interactive else RAN_OUT)
@@ -123,7 +124,7 @@ class _Conversation:
             raise _Left(RAN_OUT) from problem
         if isinstance(command, commands.Accept | commands.Judge | commands.Keep):
             raise _Left(RAN_OUT)
-        self.screen.say(shown + line)
+        self.screen.say(self._view.prompt(outcome) + line)
         return command
 
     def _question(self) -> Question | None:
@@ -354,13 +355,33 @@ class _Conversation:
             path = Path(file).expanduser() if file else None
         except RuntimeError as problem:  # this user has no home folder
             raise UsageError(f"{file}: {problem}") from None
-        state, writer = self.session.state, self.session.tests
-        test = regression_test(state, outcome.diagnosis, writer, path)
+        self._ask_expected(outcome.diagnosis)
+        outcome = self.outcome
+        if not isinstance(outcome, events.Found):
+            return []  # what was expected contradicts an earlier answer
+        test = self.session.regression_test(outcome.diagnosis, path)
         if file:
             return wrap(write_test(test), self.screen.width)
         note = f" (It is a test {test.note}.)" if test.note else ""
         hint = wrap(f"test {test.path} writes it.{note}", self.screen.width)
         return [*(f"  {line}".rstrip() for line in test.text.splitlines()), *hint]
+
+    def _ask_expected(self, diagnosis: Diagnosis) -> None:
+        """Ask once what the call at fault should have given, unless that is known."""
+        node, state = diagnosis.node, self.session.state
+        if node is None or self._has_asked_expected or not self.screen.interactive:
+            return
+        self._has_asked_expected = True
+        wrong = wrong_answer(state, node)
+        if wrong is not None and wrong.expected is not None:
+            return
+        reply = self.screen.read("What should it have been? (a value or exception; Enter: no) ")
+        if reply is None or not reply.strip():
+            return
+        mark = None if wrong is None else wrong.mark
+        answer = Answer(node, Verdict.WRONG, mark, expected=reply.strip())
+        self._send(events.Answered((answer,)))
+        self._tell_expected(answer)
 
     def _listing(self, name: str) -> list[str]:
         state = self.session.state

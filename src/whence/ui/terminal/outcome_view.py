@@ -5,6 +5,8 @@ It reads nothing and sends nothing: that is the loop's part.
 
 from __future__ import annotations
 
+from whence.errors import WhenceError
+from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import PERSON, Verdict
@@ -19,6 +21,8 @@ from whence.ui.terminal.listing import MOST, choice_lines, instance_lines, suspe
 from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging
 
+_TRIAL = 5.0
+"""How many seconds a person waits to be offered a regression test."""
 _PATIENT, _FEW = 3, 3
 """`suspects` is recommended after this many questions, unless only this few calls are left."""
 
@@ -102,10 +106,21 @@ class OutcomeView:
             case Exhausted(_, rest):
                 also = "rest searches on, " if rest else ""
                 return f"Enter ends; {also}undo, distrust, list, save, help > "
-            case _:
+            case Found(diagnosis):
                 can_zoom = isinstance(self._session.reruns, Zooming)
                 also = "zoom, undo, source" if can_zoom else "undo, list, source"
-                return f"Enter ends; reject if this is not it; {also}, test, save, help > "
+                test = ", test" if self._has_test(diagnosis) else ""
+                return f"Enter ends; reject if this is not it; {also}{test}, save, help > "
+            case _:
+                raise AssertionError("a person is not asked about it")
+
+    def _has_test(self, diagnosis: Diagnosis) -> bool:
+        """Whether a regression test can be had: it is run to find out."""
+        try:
+            self._session.regression_test(diagnosis, seconds=_TRIAL)
+        except (WhenceError, KeyboardInterrupt):
+            return False
+        return True
 
     def hint(self, outcome: Outcome) -> str:
         """What could be typed, for a line that was not understood."""

@@ -18,7 +18,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -123,6 +123,18 @@ def kept_environment(recording: Path) -> dict[str, str] | None:
 def missing_secrets(recording: Path) -> list[str]:
     """The secret variables of the recorded environment that the present one does not have."""
     return secrets_for().restored(_stored_environment(recording) or {}, os.environ)[1]
+
+
+def recorded_variables(recording: Path, names: Sequence[str]) -> dict[str, str | None]:
+    """Some variables of the recorded environment, None where one was not set.
+
+    Secrets are left out; all are if the environment is not stored.
+    """
+    stored = _stored_environment(recording) if names else None
+    if stored is None:
+        return {}
+    values = {name: stored.get(name) for name in names}
+    return {n: value for n, value in values.items() if value is None or isinstance(value, str)}
 
 
 def _stored_environment(recording: Path) -> dict[str, object] | None:

@@ -17,6 +17,7 @@ DEBUGGEE = "whence.langs.python.debuggee.start"
 WORKER = "whence.langs.python.oracles.worker.request_loop"
 WHOLE_RUN = "whence.langs.python.oracles.worker.whole_run"
 MATCH_SOURCE = "whence.langs.python.rebuilding.match_source"
+TEST_TRIAL = "whence.langs.python.rebuilding.test_trial"
 
 
 _BY_ENVIRONMENT = {

@@ -92,7 +92,9 @@ def write_call(writer: ValueWriter, call: CallRecipe, module: ModuleDefinitions)
     function = writer.imports.name(name)
     if is_wrapped(node):
         function = f"{writer.imports.module('inspect')}.unwrap({function})"
-    expression = Group(f"{function}(", _arguments(writer, call, node, arguments, variables), ")")
+    expression = Group(
+        f"{function}(", argument_parts(writer, call, node, arguments, variables), ")"
+    )
     return CallExpression(_run(writer, call, expression), variables)
 
 
@@ -115,7 +117,7 @@ def _of_class(
         last = f"_{owner.qualname.rpartition('.')[2].lstrip('_')}{last}"
     if kind == "staticmethod":
         function = f"{writer.imports.name(owner)}.{last}"
-        return called(function, _arguments(writer, call, node, arguments, variables))
+        return called(function, argument_parts(writer, call, node, arguments, variables))
     own = next(iter(arguments), None)
     if own is None:
         raise CannotRebuild("what it was called on was not recorded")
@@ -123,13 +125,13 @@ def _of_class(
     if last == "__init__":
         if not isinstance(first, InstanceRecipe):
             raise CannotRebuild("what it was called on was not recorded")
-        parts = _arguments(writer, call, node, arguments, variables, skip=1)
+        parts = argument_parts(writer, call, node, arguments, variables, skip=1)
         made = Group(f"{writer.imports.name(first.of)}(", parts, ")")
         return CallExpression(made, variables, own)
     if kind == "classmethod":
         if not isinstance(first, ClassRecipe):
             raise CannotRebuild("the class that it was called on was not recorded")
-        parts = _arguments(writer, call, node, arguments, variables, skip=1)
+        parts = argument_parts(writer, call, node, arguments, variables, skip=1)
         function = f"{writer.imports.name(owner)}.{last}"
         if first.name != owner:
             function = f"{function}.__func__"
@@ -139,7 +141,7 @@ def _of_class(
     variable = variables[own] = writer.variable(hint, first)
     if kind == "property":
         return CallExpression(f"{variable}.{last}", variables)
-    parts = _arguments(writer, call, node, arguments, variables, skip=1)
+    parts = argument_parts(writer, call, node, arguments, variables, skip=1)
     if kind == "setter":
         return CallExpression(f"{variable}.{last} = {flat(parts[0][1])}", variables, statement=True)
     may_be_own = isinstance(first, _MAY_CHANGE) and getattr(first, "of", owner) == owner
@@ -174,15 +176,16 @@ def _run(writer: ValueWriter, call: CallRecipe, expression: Text) -> Text:
 Parts = tuple[tuple[str, Text], ...]
 
 
-def _arguments(
+def argument_parts(
     writer: ValueWriter,
     call: CallRecipe,
     node: FunctionNode,
     arguments: dict[str, Recipe],
     variables: dict[str, str],
     skip: int = 0,
+    positional: int = _POSITIONAL,
 ) -> Parts:
-    """The arguments, without those that equal their defaults."""
+    """The arguments, without those that equal their defaults; the first few have no keyword."""
     signature = node.args
     ordered = [argument.arg for argument in (*signature.posonlyargs, *signature.args)][skip:]
     required = {argument.arg for argument in signature.posonlyargs}
@@ -211,7 +214,7 @@ def _arguments(
         if omitted(name, defaults.get(name, NOT_LITERAL)) and name not in required and not spread:
             named = True
             continue
-        label = named or (index >= _POSITIONAL and name not in required and not spread)
+        label = named or (index >= positional and name not in required and not spread)
         parts.append((f"{name}=" if label else "", value(name)))
     if isinstance(star, ItemsRecipe):
         parts += [("", writer.expression(item)) for item in star.items]

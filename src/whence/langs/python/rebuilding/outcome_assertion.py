@@ -22,6 +22,7 @@ from whence.langs.python.rebuilding.checked_source import (
     literal_source,
 )
 from whence.langs.python.rebuilding.source_layout import Group, Text, flat, fold
+from whence.langs.python.rebuilding.test_trial import Failure
 from whence.langs.python.rebuilding.value_source import ValueWriter, plain, same
 from whence.langs.python.record import matches
 from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
@@ -85,11 +86,14 @@ class OutcomeAssertion:
         self._written = written
         self._module = module
         self.fixtures: list[str] = []
+        self.failure = Failure()
+        """How the test fails."""
         self._result = ""
 
     def lines(self, complaint: Complaint, *, prints: bool) -> list[str]:
         """The lines. `prints`: all output during the call was its own."""
         expected, description = self._parse_expected(complaint)
+        self.failure = self._failure(expected)
         about = [comment(f"It should be: {description}")] if description else []
         if expected is not None and expected.raises:
             return self._raises(expected)
@@ -101,6 +105,18 @@ class OutcomeAssertion:
         if expected is not None:
             return self._equals(expected, complaint.mark)
         return self._differs(complaint.mark, about, prints=prints)
+
+    def _failure(self, expected: _Expected | None) -> Failure:
+        outcome = self._call.outcome
+        if outcome.kind is OutcomeKind.NOT_TERMINATED:
+            return Failure(by_assertion=False, raised="builtins.KeyboardInterrupt")
+        if outcome.kind is not OutcomeKind.RAISED:
+            return Failure()
+        of = getattr(outcome.value, "of", None)
+        raises = expected is not None and bool(expected.raises)
+        return Failure(
+            by_assertion=raises, raised="" if of is None else f"{of.module}.{of.qualname}"
+        )
 
     # --- what was expected -----------------------------------------------------------------------
 
@@ -115,7 +131,8 @@ class OutcomeAssertion:
             tree = ast.parse(raising[1] if raising else bare, mode="eval")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return None, bare
-        if not complaint.is_typed and not _is_data(tree.body):
+        is_name = raising is not None and isinstance(tree.body, ast.Name)
+        if not complaint.is_typed and not is_name and not _is_data(tree.body):
             return None, bare
         source = self._resolve_names(tree)
         if source is None:
@@ -143,6 +160,9 @@ class OutcomeAssertion:
         builtin = getattr(builtins, name, None)
         if isinstance(builtin, type) and issubclass(builtin, BaseException):
             return True
+        definitions = self._module(self._call.code.module)
+        if definitions is not None and definitions.is_exception(name):
+            return True
         return bool(re.search(r"(Error|Exception)\Z", name))
 
     def _raised(self, node: ast.expr, source: str) -> str:
@@ -151,9 +171,22 @@ class OutcomeAssertion:
         kind = ast.unparse(node.func)
         if len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
             text = node.args[0].value
-            if isinstance(text, str):
+            if isinstance(text, str) and self._shows_message(node.func):
                 return f"{kind}, match={literal_source(re.escape(text))}"
         return kind
+
+    def _shows_message(self, called: ast.expr) -> bool:
+        """Whether an exception is known to show the text that it is made with."""
+        name = ast.unparse(called).rpartition(".")[2]
+        builtin = getattr(builtins, name, None)
+        if isinstance(builtin, type) and issubclass(builtin, BaseException):
+            return not issubclass(builtin, KeyError | UnicodeError | BaseExceptionGroup)
+        definitions = self._module(self._call.code.module)
+        return (
+            definitions is not None
+            and definitions.extends_plainly(name)
+            and definitions.methods(name, "__str__") is None
+        )
 
     # --- what is asserted ------------------------------------------------------------------------
 

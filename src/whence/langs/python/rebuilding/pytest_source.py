@@ -2,13 +2,15 @@
 
 The test creates the call's inputs with literals and constructor calls, makes the call, and asserts
 what the user said about it. Nothing of the program is run to write it. If a part of the call cannot
-be written, `CannotRebuild` gives the reason.
+be written, `CannotRebuild` gives the reason. Several ways to write it are tried (`VARIATIONS`).
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.langs.python.rebuilding.call_source import write_call
@@ -28,9 +30,12 @@ from whence.langs.python.rebuilding.program_modules import (
     find_access,
     path_expression,
 )
+from whence.langs.python.rebuilding.recorded_constructors import RecordedConstructors
 from whence.langs.python.rebuilding.source_layout import Text, flat
+from whence.langs.python.rebuilding.test_trial import Failure
 from whence.langs.python.rebuilding.value_source import ValueWriter, plain, same
 from whence.langs.python.source.definitions import NOT_LITERAL, ModuleDefinitions, literal
+from whence.langs.python.source.environment_reads import environment_reads
 from whence.langs.python.trace.call_recipes import CallRecipe
 from whence.langs.python.trace.value_recipes import (
     ClassRecipe,
@@ -59,6 +64,39 @@ class RecordedTest:
     about: str
     prints: bool
     """Whether all output during the call was its own."""
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """The variables of the environment that it may have read; None: it was not set."""
+    constructors: RecordedConstructors | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A way to write a test.
+
+    `pins_constants`: module variables that nothing seems to change are set to what was recorded. If
+    one of them is the fault, fixing it would not make such a test pass. `distinct`: equal literals
+    are different objects.
+    """
+
+    pins_constants: bool = False
+    distinct: bool = False
+
+
+VARIATIONS = (
+    Variation(),
+    Variation(pins_constants=True),
+    Variation(distinct=True),
+    Variation(pins_constants=True, distinct=True),
+)
+"""The plainest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTest:
+    """The text of a test file, and how the test is to fail."""
+
+    text: str
+    failure: Failure
 
 
 def test_name(call: CallRecipe) -> str:
@@ -67,8 +105,10 @@ def test_name(call: CallRecipe) -> str:
     return f"test_{name}" if is_identifier(f"test_{name}") else "test_call"
 
 
-def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str:
-    """The text of a test file."""
+def regression_test_source(
+    order: RecordedTest, program: RecordedProgram, variation: Variation = VARIATIONS[0]
+) -> WrittenTest:
+    """A test of a call."""
     call = order.call
     module = program.module(call.code.module)
     if module is None:
@@ -76,8 +116,12 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
     access = find_access(program, call.code.module, module)
     held = {access.module: access.variable} if access.script else {}
     imports = ImportNames({MAIN: program.own_name(MAIN)}, held)
-    writer = ValueWriter(imports, program.module)
-    settings = _settings(order, module, ran=access.script is not None)
+    writer = ValueWriter(imports, program.module, distinct=variation.distinct)
+    if order.constructors is not None:
+        writer.constructor = functools.partial(order.constructors.construct, writer)
+    settings = _settings(
+        order, module, ran=access.script is not None, pins_constants=variation.pins_constants
+    )
     writer.register([*call.arguments.values(), *settings.values()])
     written = write_call(writer, call, module)
     patches = [
@@ -85,14 +129,26 @@ def regression_test_source(order: RecordedTest, program: RecordedProgram) -> str
         f"{flat(_value(writer, name, recipe))})"
         for name, recipe in settings.items()
     ]
+    patches += _environment_lines(order.environment)
     assertion = OutcomeAssertion(writer, call, written, program.module)
     ending = assertion.lines(order.complaint, prints=order.prints)
     body = [*writer.statements, *patches, *ending]
+    if variation.distinct:
+        body.insert(0, "# What is equal here must not be the same object.")
     fixtures = [*assertion.fixtures, *(["monkeypatch"] if patches else [])]
     head = f"def {test_name(call)}({', '.join(fixtures)}):"
     opening = _opening(order, access, imports)
     lines = [*opening, "", "", head, *(f"    {line}" for line in body)]
-    return checked_file("\n".join(lines) + "\n")
+    return WrittenTest(checked_file("\n".join(lines) + "\n"), assertion.failure)
+
+
+def _environment_lines(environment: Mapping[str, str | None]) -> list[str]:
+    return [
+        f"monkeypatch.delenv({literal_source(name)}, raising=False)"
+        if value is None
+        else f"monkeypatch.setenv({literal_source(name)}, {literal_source(value)})"
+        for name, value in environment.items()
+    ]
 
 
 def _value(writer: ValueWriter, name: QualifiedName, recipe: Recipe) -> Text:
@@ -103,7 +159,7 @@ def _value(writer: ValueWriter, name: QualifiedName, recipe: Recipe) -> Text:
 
 
 def _settings(
-    order: RecordedTest, module: ModuleDefinitions, *, ran: bool
+    order: RecordedTest, module: ModuleDefinitions, *, ran: bool, pins_constants: bool
 ) -> dict[QualifiedName, Recipe]:
     """The module variables that may differ after an import, with their recorded values.
 
@@ -117,7 +173,10 @@ def _settings(
             continue
         values = module.variables.get(name.qualname, [])
         once = len(values) == 1 and name.qualname not in module.rebound
-        if once:
+        is_set_elsewhere = once and values[0] and environment_reads(values[0], module)
+        if once and not is_set_elsewhere:
+            if name.qualname not in module.mutated and not pins_constants:
+                continue
             default = literal(values[0])
             is_default = default is not NOT_LITERAL and same(plain(recipe), default)
             if (is_default and not ran) or _is_constant(recipe):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from whence.langs.python.rebuilding.checked_source import (
     CannotRebuild,
@@ -51,7 +52,13 @@ _PLAIN_MAPPINGS = {
     QualifiedName("builtins", "frozendict"),
 }
 """Mappings that are made from a dict."""
+_SMALL_BITS = 8
+"""Integers of so many bits exist once."""
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+Constructor: TypeAlias = Callable[[InstanceRecipe], "tuple[Text, State] | None"]
+"""Writes a constructor call for an object, and says which attributes must be set after it."""
 
 
 def plain(recipe: Recipe) -> object:
@@ -88,10 +95,21 @@ class ValueWriter:
     """
 
     def __init__(
-        self, imports: ImportNames, module: Callable[[str], ModuleDefinitions | None]
+        self,
+        imports: ImportNames,
+        module: Callable[[str], ModuleDefinitions | None],
+        *,
+        distinct: bool = False,
     ) -> None:
-        """`module` gives the definitions of a module, if its text is available."""
+        """`module` gives the definitions of a module, if its text is available.
+
+        `distinct`: equal literals become different objects, which the compiler would join.
+        """
         self.imports = imports
+        self.constructor: Constructor = lambda recipe: None
+        """A recorded constructor call that made such an object."""
+        self._distinct = distinct
+        self._literals: set[tuple[type, str]] = set()
         self.statements: list[str] = []
         self._module = module
         self._named: dict[int, str] = {}
@@ -182,7 +200,7 @@ class ValueWriter:
     def _new(self, recipe: Recipe) -> Text:
         match recipe:
             case LiteralRecipe(value):
-                return literal_source(value)
+                return self._literal(value, literal_source(value))
             case ItemsRecipe():
                 return self._items(recipe)
             case EntriesRecipe(entries):
@@ -212,12 +230,26 @@ class ValueWriter:
             case SharedRecipe():
                 return self._new(self._target(recipe))
 
+    def _literal(self, value: object, source: str) -> str:
+        if not self._distinct or (type(value), source) not in self._literals:
+            self._literals.add((type(value), source))
+            return source
+        if isinstance(value, str) and len(value) > 1:
+            return f'"".join({source})'
+        if isinstance(value, bytes) and len(value) > 1:
+            return f"bytes(bytearray({source}))"
+        if isinstance(value, float) or (type(value) is int and value.bit_length() > _SMALL_BITS):
+            return f'{type(value).__name__}("{value}")'
+        return source
+
     def _items(self, recipe: ItemsRecipe) -> Text:
         parts = tuple(("", self.expression(item)) for item in recipe.items)
         if recipe.kind == "frozenset":
             return f"frozenset({flat(Group('{', parts, '}'))})" if parts else "frozenset()"
         if recipe.kind == "set" and not parts:
             return "set()"
+        if recipe.kind == "tuple" and parts and self._distinct:
+            return Group("tuple([", parts, "])")
         return Group(_BRACKETS[recipe.kind][0], parts, _BRACKETS[recipe.kind][1])
 
     def _entries(self, entries: tuple[tuple[Recipe, Recipe], ...]) -> Group:
@@ -292,7 +324,7 @@ class ValueWriter:
         construction = definitions.construction(recipe.of.qualname) if definitions else None
         state = dict(recipe.state)
         if construction is None or not _fits(construction, state):
-            return None
+            return self.constructor(recipe)
         parts = []
         for parameter, attribute, default in construction.parameters:
             value = state.pop(attribute)
@@ -302,7 +334,7 @@ class ValueWriter:
             if same(plain(state[attribute]), constant):
                 del state[attribute]
         if state and construction.frozen:
-            return None
+            return self.constructor(recipe)
         name = self.imports.name(recipe.of)
         return Group(f"{name}(", tuple(parts), ")"), tuple(state.items())
 

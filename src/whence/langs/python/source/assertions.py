@@ -26,6 +26,7 @@ _ABOUT_ARGUMENTS = {
 """Builtins whose arguments count as operands instead of the result."""
 _COMPARED = ("", "Dict", "List", "MultiLine", "Sequence", "Set", "Tuple")
 _EQUAL = {f"assert{kind}Equal" for kind in _COMPARED}
+_RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 _COLLECTING = {"dict", "frozenset", "len", "list", "set", "sorted", "str", "sum", "tuple"}
 """Builtins whose only argument is followed instead of the result."""
 _SETTINGS = {"msg", "message", "places", "delta", "countEqual"}
@@ -102,15 +103,30 @@ def _method_parts(value: ast.expr) -> Iterator[ast.expr]:
 def expected_of(
     source: str, line: int, operands: Sequence[AssertionOperand], wrong: AssertionOperand
 ) -> str:
-    """What an operand should be if it is wrong and the other is right: a literal, or nothing."""
+    """What an operand should be if it is wrong and the other is right.
+
+    A literal, `raises` with the name of the exception that is missing, or nothing.
+    """
     module = parse_source(source)
     others = [operand for operand in operands if operand is not wrong]
     statements = _statements_at(module, line)
+    due = next(filter(None, map(_due_exception, statements)), "")
+    if due and not others:
+        return f"raises {due}"
     if len(others) != 1 or not statements or not _is_equality(statements[0]):
         return ""
     for text in (others[0].expression, others[0].value):
         if text and "..." not in text and literal(text) is not NOT_LITERAL:
             return " ".join(text.split())
+    return ""
+
+
+def _due_exception(statement: ast.stmt) -> str:
+    """The exception that a block such as `with pytest.raises(ValueError):` waits for."""
+    items = statement.items if isinstance(statement, ast.With | ast.AsyncWith) else []
+    call = items[0].context_expr if len(items) == 1 else None
+    if isinstance(call, ast.Call) and _last_name(call.func) in _RAISES and call.args:
+        return _last_name(call.args[0])
     return ""
 
 
@@ -142,6 +158,8 @@ class OperandSource:
     part_of: OperandSource | None = None
     """What created the object that it belongs to, in case it ran no recorded code itself."""
     unknown: str = ""
+    within: Span | None = None
+    """The span of an expression that calls nothing itself: perhaps one of its parts does."""
 
 
 def maker(source: str, line: int, operand: AssertionOperand) -> OperandSource:
@@ -171,10 +189,10 @@ def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -
         called = _last_name(inner.func)
         if called in _COLLECTING and len(inner.args) == 1 and not inner.keywords:
             inner_source = _source_of_expression(module, line, inner.args[0])
-            if inner_source.span is not None:
+            if inner_source.span is not None or inner_source.within is not None:
                 return replace(inner_source, collected_by=called)
         if not called:
-            return OperandSource(unknown="what it calls has no name")
+            return OperandSource(unknown="what it calls has no name", within=_span(inner))
         function = _assignment(module, line, called) if isinstance(inner.func, ast.Name) else ""
         line_of_lambda = function.lineno if isinstance(function, ast.Lambda) else None
         literals = _has_literal_arguments(module, inner) and line_of_lambda is None
@@ -188,7 +206,7 @@ def _source_of_expression(module: ast.Module, line: int, expression: ast.expr) -
         return OperandSource(_span(inner), name, part_of=replace(whole, from_literals=False))
     if isinstance(inner, ast.Constant):
         return OperandSource(unknown="it is a literal in the test")
-    return OperandSource(unknown="it is not the result of one call")
+    return OperandSource(unknown="it is not the result of one call", within=_span(inner))
 
 
 def decorators(source: str, line: int) -> list[str] | None:

@@ -72,6 +72,8 @@ class ModuleDefinitions:
             for name in node.names
         }  # fmt: skip
         """Names that some function declares global."""
+        self.mutated = set(_mutated(self.tree))
+        """Names of objects that the module changes in place."""
 
     def _collect(self, body: list[ast.stmt], prefix: str) -> None:
         for node in _flat(body):
@@ -154,6 +156,18 @@ class ModuleDefinitions:
             if isinstance(node, FunctionNode) and node.name == "__init__":
                 return None if isinstance(node, ast.AsyncFunctionDef) else _by_init(node)
         return Construction(())
+
+    def is_exception(self, qualname: str) -> bool:
+        """Whether a class is known to be an exception."""
+        definition = self._classes.get(qualname)
+        if definition is None:
+            builtin = getattr(builtins, qualname, None)
+            return isinstance(builtin, type) and issubclass(builtin, BaseException)
+        return any(
+            self.is_exception(base)
+            for base in map(ast.unparse, definition.bases)
+            if base != qualname
+        )
 
     def tuple_fields(self, qualname: str) -> list[str] | None:
         """The fields of a named tuple; None for other classes."""
@@ -261,6 +275,29 @@ def _variables(body: list[ast.stmt]) -> dict[str, list[ast.expr | None]]:
                 is_assigned = any(target is node for target in targets)
                 values.setdefault(node.id, []).append(value if is_assigned else None)
     return values
+
+
+_MUTATORS = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop",
+    "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
+}  # fmt: skip
+
+
+def _mutated(tree: ast.Module) -> Iterator[str]:
+    """The names of what is changed in place, by assigning a part, `append` and the like."""
+    for node in ast.walk(tree):
+        part: ast.expr | None = None
+        if isinstance(node, ast.Subscript | ast.Attribute):
+            if isinstance(node.ctx, ast.Store | ast.Del):
+                part = node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            part = node.func.value if node.func.attr in _MUTATORS else None
+        elif isinstance(node, ast.AugAssign):
+            part = node.target
+        while isinstance(part, ast.Subscript | ast.Attribute):
+            part = part.value
+        if isinstance(part, ast.Name):
+            yield part.id
 
 
 def _runs(node: ast.stmt, local: set[str]) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from whence.langs.python.trace import trace_format as f
@@ -219,6 +219,29 @@ def walk(recipe: Recipe) -> Iterator[Recipe]:
         part = left.pop()
         yield part
         left += reversed(parts(part))
+
+
+def unlabelled(recipe: Recipe) -> Recipe:
+    """The recipe without the labels that tell its objects from others of its call."""
+    match recipe:
+        case ItemsRecipe(kind, items):
+            return ItemsRecipe(kind, tuple(map(unlabelled, items)))
+        case EntriesRecipe(entries):
+            return EntriesRecipe(tuple((unlabelled(k), unlabelled(v)) for k, v in entries))
+        case InstanceRecipe(of, state):
+            return InstanceRecipe(of, _unlabelled_state(state))
+        case ExtendedRecipe(of, content, state) | ExceptionRecipe(of, content, state):
+            return type(recipe)(of, unlabelled(content), _unlabelled_state(state))
+        case MethodRecipe(qualname, owner):
+            return MethodRecipe(qualname, unlabelled(owner))
+        case BytearrayRecipe() | MemberRecipe() | SummaryRecipe() | UnknownRecipe():
+            return replace(recipe, label=None)
+        case _:
+            return recipe
+
+
+def _unlabelled_state(state: State) -> State:
+    return tuple((name, unlabelled(value)) for name, value in state)
 
 
 def why_unknown(recipe: Recipe) -> str | None:
