@@ -61,8 +61,16 @@ MOST_DEPENDENT = (
     "tests/unit/cli/test_run.py",
 )
 """What a new version of CPython breaks first: a minute's worth of tests."""
-FROM_3_12_ON = ("tests/corpus/test_corpus.py",)
-"""What older interpreters have to skip, so that the newest one runs it."""
+NEWEST = (
+    *OF_THE_INTERPRETER,
+    *(
+        f"--ignore=tests/unit/langs/python/{folder}"
+        for folder in ("oracles", "priors", "rebuilding", "symptoms", "trace")
+    ),
+    "tests/corpus/test_corpus.py",
+)
+"""What the newest interpreter at hand runs: what happens in the program's process, re-runs, and the
+corpus, which older ones have to skip."""
 BETWEEN = (
     "tests/unit/langs/python/record",
     "tests/unit/langs/python/provenance/test_new_syntax.py",
@@ -240,7 +248,7 @@ def main() -> int:
             run.step(name, [str(interpreter.python), *PYTEST])
         for other in others:
             is_newest = other is others[-1]
-            other.test(run, (*OF_THE_INTERPRETER, *FROM_3_12_ON) if is_newest else BETWEEN)
+            other.test(run, NEWEST if is_newest else BETWEEN)
         for python in from_debian:
             python.test(run, MOST_DEPENDENT)
         return run.summary()
