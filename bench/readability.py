@@ -27,6 +27,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -88,18 +89,23 @@ class Readings:
     case: Case
     say_hidden: Callable[[str], None] | None
     shown: list[Shown] = field(default_factory=list)
+    view: OutcomeView | None = None
+    """What the person has seen so far."""
 
     def __call__(self, debugging: SessionDriver, outcome: Ask) -> None:
         """Note a question that is asked."""
         question = outcome.question
-        lines = screen_lines(debugging, outcome)
+        if self.view is None:
+            self.view = OutcomeView(debugging, SmallScreen(Terminal(), Terminal()))
+        before = copy(self.view)
+        lines = screen_lines(self.view, outcome)
         visible = None
         differences = self.case.person.differences.get(question.node)
         if differences and self.case.truth[question.node] is Verdict.WRONG:
             other = replace(
                 outcome, question=replace(question, call=twin(question.call, differences))
             )
-            visible = _first(lines) != _first(screen_lines(debugging, other))
+            visible = _first(lines) != _first(screen_lines(before, other))
             if not visible and self.say_hidden is not None:
                 found = [f"{path}: {ours} → {right}" for path, (ours, right) in differences.items()]
                 self.say_hidden("\n".join([self.case.bug.about, *found[:5], *lines, ""]))
@@ -109,10 +115,10 @@ class Readings:
         self.shown.append(Shown(len(lines), characters, is_body, visible, question.to_come))
 
 
-def screen_lines(debugging: SessionDriver, outcome: Ask) -> list[str]:
-    """A question with its prompt, as a terminal shows it."""
+def screen_lines(view: OutcomeView, outcome: Ask) -> list[str]:
+    """A question with its prompt, as a terminal shows it after the questions before."""
     output = Terminal()
-    view = OutcomeView(debugging, SmallScreen(Terminal(), output))
+    view.screen = SmallScreen(Terminal(), output)
     view.show(outcome)
     return [*output.getvalue().splitlines()[1:], view.prompt(outcome)]
 

@@ -458,6 +458,25 @@ class MarkHistory(Protocol):
         """The origin of a part and its slices, each wider than the one before."""
 
 
+@dataclass(frozen=True, slots=True)
+class AttributeUse:
+    """The attributes that some code names, and whether it may use others."""
+
+    names: frozenset[str] = frozenset()
+    uses_wholes: bool = False
+    """Whether it may compare, hash or print whole objects. If code for that was generated for a
+    class, it uses attributes that no text names."""
+    reaches_all: bool = False
+    """Whether it may use attributes of any object that it does not name."""
+
+    def __or__(self, other: AttributeUse) -> AttributeUse:
+        return AttributeUse(
+            self.names | other.names,
+            self.uses_wholes or other.uses_wholes,
+            self.reaches_all or other.reaches_all,
+        )
+
+
 class SourceSyntax(Protocol):
     """What the text of a source file says. It never raises: a text that is not understood says
     nothing."""
@@ -465,8 +484,11 @@ class SourceSyntax(Protocol):
     def outline(self, text: str, line: int) -> Sequence[str]:
         """A line for each attribute and method of the class that begins at a line."""
 
-    def attributes_used(self, text: str, call: Call) -> Mapping[str, frozenset[str]]:
-        """For arguments of which a call uses only some attributes, which ones."""
+    def attributes_named(self, text: str, function: Function) -> AttributeUse:
+        """Which attributes the code of a function names."""
+
+    def is_plain_class(self, text: str, name: str) -> bool:
+        """Whether a class of this name is defined in the text, and by nothing but the text."""
 
     def summary(self, text: str, call: Call) -> str:
         """The first line of the documentation of the called function; empty without one."""

@@ -37,7 +37,7 @@ outcome, left = converse(debugging, screen, debugging.start())
 print(type(screen).__name__, repr(left))
 """
 _CONTROL = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07|[=>])")
-PROMPT = r"Right\? \[y/n/i/\?\] "
+PROMPT = r"Right\? (?:\[y/n/i/\?\] )?"
 
 
 class Terminal:

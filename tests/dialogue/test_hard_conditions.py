@@ -22,7 +22,7 @@ from whence.store.session_log import SessionLog
 pexpect = pytest.importorskip("pexpect")
 
 TREE = Path(__file__).parents[2] / "examples" / "sqrtest.art.json"
-QUESTION = r"\?\]\s"
+QUESTION = r"Right\?(?: \[y/n/i/\?\])?\s"
 
 
 def no_room() -> None:

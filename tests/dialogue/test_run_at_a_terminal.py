@@ -102,8 +102,6 @@ def test_a_test_is_not_offered_where_it_cannot_be_had(tmp_path: Path) -> None:
     child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
     child.expect("Enter: that line")
     child.sendline("1")
-    child.expect(r"  outer\(\)")
-    child.sendline("n")
     child.expect(r"add\(a=1, b=2\)")
     child.sendline("n")
     child.expect("zoom, undo, source, save, help > ")

@@ -72,6 +72,17 @@ class Outcome:
     value: Value | None = None
     yielded: tuple[Value, ...] = ()
     location: Location | None = None
+    is_generator: bool = field(default=False, compare=False)
+    """Whether it is one of a generator, even if that yielded nothing."""
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether a generator was closed where it stood, which it sees as an exception."""
+        value = self.value
+        return self.kind is OutcomeKind.RAISED and value is not None and value.text == _CLOSING
+
+
+_CLOSING = "GeneratorExit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +178,12 @@ class Call:
             hidden = len(outcome.yielded) - len(shown)
             phrases.append("yielded " + ", ".join(shown + [f"…{hidden} more"] * bool(hidden)) + ",")
         ending = "" if outcome.value is None else " " + show(outcome.value, limits)
-        if outcome.kind is OutcomeKind.RETURNED:
+        if outcome.kind is OutcomeKind.RETURNED and outcome.is_generator and not phrases:
+            phrases.append("yielded nothing" + (ending != " None") * f", then returned{ending}")
+        elif outcome.kind is OutcomeKind.RETURNED:
             phrases.append("then returned" + ending if phrases else "→" + (ending or " ?"))
+        elif outcome.was_closed:
+            phrases.append("and was closed there" if phrases else "was closed")
         elif outcome.kind is OutcomeKind.RAISED:
             phrases.append("raised" + ending)
         elif outcome.kind is OutcomeKind.YIELDED:

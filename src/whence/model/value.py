@@ -40,6 +40,7 @@ class Kind(Enum):
     SHARED = "same"
 
 
+_BRACES = "({", "})"
 _BRACKETS = {
     Kind.LIST: ("[", "]"),
     Kind.TUPLE: ("(", ")"),
@@ -59,6 +60,8 @@ class Value:
     parts: tuple[tuple[str, Value], ...] = ()
     omitted: int = 0
     identity: int | None = None
+    unused: int = 0
+    """How many parts are not given because the call did not use them."""
 
     def part(self, steps: Steps) -> Value:
         """The part that a path leads to; `UsageError` if a step selects nothing."""
@@ -268,7 +271,7 @@ def brackets(value: Value) -> tuple[str, str]:
     if value.kind is Kind.OBJECT and first.startswith("["):
         plain = all(step.startswith("[") for step, _ in value.parts)
         if plain and (value.text == "frozenset" or first != "[0]"):
-            return "({", "})"
+            return _BRACES
     if value.kind is Kind.SET and not value.parts and not value.omitted:
         return "set(", ")"  # empty braces are a dict's
     return _BRACKETS[value.kind]
@@ -280,6 +283,13 @@ def shown_parts(value: Value, limits: Limits) -> tuple[tuple[str, Value], ...]:
     return value.parts if one_more else value.parts[: limits.parts]
 
 
+def left_out(value: Value, shown: int) -> str:
+    """How many parts of a value are not shown, if only so many are; empty if all are."""
+    more = len(value.parts) - shown + value.omitted
+    counts = [f"…{more} more"] if more else []
+    return ", ".join(counts + [f"…{value.unused} not used"] * bool(value.unused))
+
+
 def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[str]) -> int:
     shown = 0
     for step, part in shown_parts(value, limits):
@@ -288,13 +298,13 @@ def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[
         if shown:
             out.append(", ")
             room -= 2
-        label = label_of(value.kind, step, shown)
+        label = label_of(value, step, shown)
         out.append(label)
         room = _write(part, limits, depth - 1, room - len(label), out)
         shown += 1
-    hidden = len(value.parts) - shown + value.omitted
+    hidden = left_out(value, shown)
     if hidden:
-        text = f", …{hidden} more" if shown else f"…{hidden} more"
+        text = f", {hidden}" if shown else hidden
         out.append(text)
         room -= len(text)
     elif value.kind is Kind.TUPLE and shown == 1:
@@ -302,11 +312,13 @@ def _write_parts(value: Value, limits: Limits, depth: int, room: int, out: list[
     return room
 
 
-def label_of(kind: Kind, step: str, index: int) -> str:
+def label_of(value: Value, step: str, index: int) -> str:
     """What is written before a part: a name, or a key if that is not its index."""
+    kind = value.kind
     if kind is Kind.OBJECT and step.startswith("."):
         return f"{step[1:]}="
-    if kind is Kind.DICT or (kind is Kind.OBJECT and step != f"[{index}]"):
+    is_keyed = step != f"[{index}]" or brackets(value) == _BRACES
+    if kind is Kind.DICT or (kind is Kind.OBJECT and is_keyed and value.text != "frozenset"):
         return f"{step[1:-1]}: "
     return ""
 

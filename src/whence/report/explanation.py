@@ -19,7 +19,8 @@ from whence.model.verdict import PERSON, Answer, Verdict
 from whence.report.certainty import doubts, some
 from whence.report.changes import afterwards, changes
 from whence.report.findings import NOT_ASKED, Findings
-from whence.report.source import Block, Sources, attentive
+from whence.report.relevance import relevant
+from whence.report.source import Block, Sources
 from whence.session.state import State, expectations
 from whence.tree.cycles import Cycle, describe_cycle, find_cycle
 from whence.tree.readable_call import function_at, readable_call
@@ -219,7 +220,7 @@ def _inputs(call: Call, sources: Sources) -> list[Row]:
     if call.text:
         return [("It was", [call.text])]
     if call.step is not None:
-        before = _bindings(attentive(call, sources).arguments)
+        before = _bindings(relevant(call, sources).arguments)
         parts = _bindings(call.step.parts)
         return [("It is", [call.step.label]), ("Before it", before), ("It evaluated", parts)]
     read = _bindings([read for read in call.reads if not names_code(read.value)])

@@ -6,23 +6,21 @@ A file may have changed since the run; wherever its lines are shown, the report 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent
 
 from whence.errors import WhenceError
-from whence.model.call import Binding, Call, Function, Location, OutcomeKind
+from whence.model.call import Call, Function, Location, OutcomeKind
 from whence.model.primitive import RaisingOperation
-from whence.model.value import Value, show
+from whence.model.value import show
 from whence.ports import SourceSyntax
 from whence.tree.source_files import SourceFiles
 
 MOST_LINES = 40
 _CHOICES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.Match)
 _SHORT_DOCUMENTATION = 4
-_WORTH_HIDING = 2
-"""Unused attributes are left out only if there are at least this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +153,6 @@ class Sources(SourceFiles):
         except WhenceError:
             return []
 
-    def attributes_used(self, call: Call) -> Mapping[str, frozenset[str]]:
-        """For arguments of which only some attributes matter, which ones."""
-        if call.step is not None:
-            return dict(call.step.looks_at)
-        where = call.where()
-        if where is None or where.line is None or self.syntax is None:
-            return {}
-        try:
-            return self.syntax.attributes_used(self.read_unchanged(where.file), call)
-        except WhenceError:
-            return {}
-
     def summary(self, call: Call) -> str:
         """The first line of the documentation of the called function; empty without one."""
         text = self._text_of(call)
@@ -254,24 +240,6 @@ class Sources(SourceFiles):
         except WhenceError:
             return None
         return self.syntax.operation_at(text, (where.line, where.column, *where.end))
-
-
-def attentive(call: Call, sources: Sources) -> Call:
-    """The call without those attributes of its arguments that it does not use."""
-    used = sources.attributes_used(call)
-    arguments = tuple(
-        Binding(argument.name, _only(argument.value, used[argument.name]))
-        if argument.name in used
-        else argument
-        for argument in call.arguments
-    )
-    return replace(call, arguments=arguments) if used else call
-
-
-def _only(value: Value, names: frozenset[str]) -> Value:
-    kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
-    hidden = len(value.parts) - len(kept)
-    return value if hidden < _WORTH_HIDING else replace(value, parts=kept, omitted=hidden)
 
 
 def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None = None) -> list[str]:

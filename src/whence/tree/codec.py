@@ -362,14 +362,14 @@ def decode_outcome(record: Mapping[str, Any]) -> Outcome:
         value = Value(Kind.ATOM, reason) if isinstance(reason, str) else None
     elif "returned" in record:
         value = decode_value(record["returned"])
-    yielded = _as_list(record.get("yielded", []), "yielded")
-    return Outcome(kind, value, tuple(decode_value(item) for item in yielded), raised_at)
+    yielded = tuple(map(decode_value, _as_list(record.get("yielded", []), "yielded")))
+    return Outcome(kind, value, yielded, raised_at, "yielded" in record)
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
     """The outcome's share of a call's record."""
     record: dict[str, Any] = {}
-    if outcome.yielded or outcome.kind is OutcomeKind.YIELDED:
+    if outcome.yielded or outcome.is_generator or outcome.kind is OutcomeKind.YIELDED:
         record["yielded"] = [encode_value(value) for value in outcome.yielded]
     if outcome.kind is OutcomeKind.RAISED:
         error = encode_value(outcome.value) if outcome.value else None
@@ -382,7 +382,7 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
         record["failed"] = True
     elif outcome.kind is OutcomeKind.RETURNED and outcome.value is not None:
         record["returned"] = encode_value(outcome.value)
-    elif outcome.kind is OutcomeKind.RETURNED and outcome.yielded:
+    elif outcome.kind is OutcomeKind.RETURNED and "yielded" in record:
         record["returned"] = "?"  # without it the call would count as left where it yielded
     return record
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from whence.errors import WhenceError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, expand_shared
 from whence.ports import Tree
+
+MOST_CALLS = 1_000_000
 
 
 def readable_call(tree: Tree, position: int) -> tuple[Call, str]:
@@ -29,6 +33,16 @@ def readable_call(tree: Tree, position: int) -> tuple[Call, str]:
 def function_at(tree: Tree, position: int) -> Function:
     """The function that was called."""
     return tree.functions[int(tree.columns.function[position])]
+
+
+def functions_that_ran(tree: Tree, position: int) -> list[Function]:
+    """The functions that ran in a call and below it; empty if they are not known, or if there are
+    too many calls to look through."""
+    columns = tree.columns
+    below = slice(position, int(columns.end[position]))
+    if below.stop - position > MOST_CALLS or columns.implicit[below].any():
+        return []
+    return [tree.functions[int(number)] for number in np.unique(columns.function[below])]
 
 
 def up_from(tree: Tree, position: int) -> Iterator[int]:

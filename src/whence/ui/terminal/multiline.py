@@ -22,6 +22,7 @@ from whence.model.value import (
     cut,
     fitting,
     label_of,
+    left_out,
     show,
     shown_parts,
 )
@@ -40,6 +41,8 @@ class Layout(Enum):
 _Said = list[tuple[str, Value | None]]
 """Texts, each with the value that follows it."""
 _PARTS = 6
+_FLOWED = 3
+"""A call with its arguments is not opened if it takes no more lines than these."""
 _FEWER = (24, 12)
 
 STEP = 2
@@ -94,7 +97,7 @@ def _open_lines(
     row = ""
     parts = shown_parts(value, limits)
     for index, (step, part) in enumerate(parts):
-        label = label_of(value.kind, step, index)
+        label = label_of(value, step, index)
         short = replace(below, characters=min(room + 1, limits.characters))
         text = f"{label}{show(part, short)},"
         fits = columns(text) <= room
@@ -109,8 +112,7 @@ def _open_lines(
             yield from fold(
                 part, below, width, before=label, after=",", indent=indent + STEP, layout=inside
             )
-    hidden = len(value.parts) - len(parts) + value.omitted
-    more = f"…{hidden} more" if hidden else ""
+    more = left_out(value, len(parts))
     if row and more and columns(row) + 1 + columns(more) > room:
         yield inner + row
         row = ""
@@ -239,6 +241,10 @@ def inputs(
     left = call.left(limits)
     if columns(left) <= width:
         return [left]
+    if not usual:
+        flowed = list(islice(_chop(left, width, ""), _FLOWED + 1))
+        if len(flowed) <= min(_FLOWED, room.receiver + 1) and "…" not in left:
+            return flowed
     out = [f"{call.function.short()}("]
     rows = Rows(width, " " * STEP)
     for number, argument in enumerate(call.arguments):
@@ -247,25 +253,32 @@ def inputs(
         before = f"{argument.name}=" if argument.name else ""
         most = room.instance if argument.value.kind is Kind.OBJECT else room.argument
         most = room.receiver if is_receiver(call, number) else most
-        lines = fit(argument.value, limits, width, most, before=before, after=",", indent=STEP)
+        lines = fit(
+            argument.value, limits, width, most, before=before, after=",", indent=STEP, compact=True
+        )
         out += rows.add(lines)
     hidden = sum(bool(argument.name) and argument.name in usual for argument in call.arguments)
     out += rows.add([f"{' ' * STEP}…{hidden} with their defaults"] if hidden else [])
-    return [*out, *rows.end(), ")"]
+    *out, last = [*out, *rows.end()]
+    return [*out, last.removesuffix(",") + ")"]
 
 
 class Rows:
-    """Joins short texts into rows."""
+    """Joins short texts with the same beginning into rows."""
 
-    def __init__(self, width: int, margin: str, between: str = " ") -> None:
+    def __init__(
+        self, width: int, margin: str, between: str = " ", longest: int | None = None
+    ) -> None:
+        """`longest`: a longer text has a row of its own."""
         self._width = width
         self._margin = margin
         self._between = between
+        self._longest = width if longest is None else longest
         self._row = ""
 
     def add(self, lines: list[str]) -> list[str]:
         """Add a text with its margin; returns the lines that are complete."""
-        if len(lines) != 1 or columns(lines[0]) > self._width // 2:
+        if len(lines) != 1 or columns(lines[0]) > self._longest:
             return [*self.end(), *lines]
         joined = self._row + self._between + lines[0].removeprefix(self._margin)
         if self._row and columns(joined) <= self._width:
@@ -331,7 +344,7 @@ def _worked_out(step: Step, before: _Said, limits: Limits) -> _Said:
     """What a step evaluated, if the state before it cannot be shown in full."""
     # Attributes that it does not look at were left out on purpose.
     shown = [
-        replace(value, omitted=0) if value.kind is Kind.OBJECT else value
+        replace(value, omitted=0, unused=0) if value.kind is Kind.OBJECT else value
         for _, value in before
         if value is not None
     ]
@@ -347,14 +360,17 @@ def _folded_right(call: Call, limits: Limits, width: int, most: int) -> list[str
     if outcome.yielded:
         items = tuple((f"[{number}]", value) for number, value in enumerate(outcome.yielded))
         every = Value(Kind.LIST, "", items)
-        out = fit(every, limits, width, most, before="yielded ", after=",")
+        out = fit(every, limits, width, most, before="yielded ", after=",", compact=True)
     ending = replace(call, outcome=replace(outcome, yielded=(), value=None)).right()
     if outcome.kind is OutcomeKind.RETURNED:
-        ending = "then returned" if out else "→"
+        nothing = "yielded nothing, then returned" if outcome.is_generator else "→"
+        ending = "then returned" if out else nothing
     elif outcome.kind is OutcomeKind.YIELDED:
         return [*out, "and was left there"]
+    elif outcome.was_closed:
+        return [*out, "and was closed there"]
     if outcome.value is None:
         return [*out, ending]
     if outcome.kind is OutcomeKind.NOT_TERMINATED:
         ending += ":"
-    return out + fit(outcome.value, limits, width, most, before=ending + " ")
+    return out + fit(outcome.value, limits, width, most, before=ending + " ", compact=True)

@@ -6,6 +6,7 @@ It reads nothing and sends nothing: that is the loop's part.
 from __future__ import annotations
 
 from whence.errors import WhenceError
+from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -14,11 +15,17 @@ from whence.ports import Zooming
 from whence.report.raising import own_primitive
 from whence.report.text import lines as report_lines
 from whence.session.events import Ask, Exhausted, Found, Outcome, Revise
-from whence.tree.readable_call import readable_call
+from whence.tree.readable_call import functions_that_ran, readable_call
 from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
 from whence.ui.terminal.listing import MOST, choice_lines, instance_lines, suspects
-from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
+from whence.ui.terminal.question_text import (
+    QuestionContext,
+    opening,
+    prompt,
+    question_lines,
+    shown_call,
+)
 from whence.ui.terminal.screen import Line, Screen, Tone, hanging
 
 _TRIAL = 5.0
@@ -32,14 +39,16 @@ class OutcomeView:
 
     def __init__(self, session: DrivenSession, screen: Screen) -> None:
         self._session = session
-        self._screen = screen
+        self.screen = screen
         self._counted: Outcome | None = None
         """The question whose characters were counted last: one shown again is not counted."""
         self._has_recommended = False
+        self._shown: list[tuple[int, int, Call]] = []
+        """The ids and numbers of the questions so far, and what was shown of each call."""
 
     def open(self, question: Question) -> None:
         """Say what the session is about, before its first question."""
-        state, width = self._session.state, self._screen.width
+        state, width = self._session.state, self.screen.width
         space = state.space()
         call, _ = readable_call(state.tree, space.top)
         is_wrong = space.verdict(space.top) is Verdict.WRONG
@@ -47,12 +56,12 @@ class OutcomeView:
         has_symptom = answers < len(state.facts.answers)
         top = None if has_symptom and not answers and not call.arguments else call
         inside = question.call.step is not None
-        self._screen.say(
+        self.screen.say(
             *opening(top, is_wrong=is_wrong, answers=answers, width=width, inside=inside)
         )
-        if has_symptom and not answers and self._screen.interactive:
-            self._screen.say(*messages.followed_symptom(state, question, width))
-            self._screen.say(*choice_lines(state, width))
+        if has_symptom and not answers and self.screen.interactive:
+            self.screen.say(*messages.followed_symptom(state, question, width))
+            self.screen.say(*choice_lines(state, width))
 
     def show(self, outcome: Outcome) -> None:
         """Show what the session needs now."""
@@ -60,47 +69,57 @@ class OutcomeView:
         if isinstance(outcome, Ask):
             self._show_question(outcome)
         elif isinstance(outcome, Revise):
-            self._screen.say("", *messages.contradiction(session.state, outcome))
+            self.screen.say("", *messages.contradiction(session.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
             findings = session.findings(outcome.diagnosis)
             lines = report_lines(session.state, outcome.diagnosis, session.sources, findings)
-            if self._screen.interactive:
-                lines = [part for line in lines for part in hanging(line, self._screen.width)]
-            self._screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
+            if self.screen.interactive:
+                lines = [part for line in lines for part in hanging(line, self.screen.width)]
+            self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
 
     def _show_question(self, outcome: Ask) -> None:
-        session, question, width = self._session, outcome.question, self._screen.width
-        number = sum(answer.by == PERSON for answer in session.state.facts.answers) + 1
-        lines = question_lines(question, number, width, self._context(question))
+        session, question, width = self._session, outcome.question, self.screen.width
+        number = self._number()
+        context = self._context(question)
+        lines = question_lines(question, number, width, context)
+        self._shown = [entry for entry in self._shown if entry[0] != question.node]
+        self._shown.append((question.node, number, shown_call(question, width, context)))
         if question.function is not None:
             table = instance_lines(session.state, question.function, width, session.sources)
             lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
         if self._counted is not outcome:
             session.count_shown("\n".join(line.text for line in lines))
             self._counted = outcome
-        self._screen.say("", *lines)
-        if self._screen.interactive and number > _PATIENT and not self._has_recommended:
+        self.screen.say("", *lines)
+        if self.screen.interactive and number > _PATIENT and not self._has_recommended:
             left = suspects(session.state).total
             if _FEW < left <= MOST:
                 self._has_recommended = True
-                self._screen.note(f"(suspects lists the {left} calls that are left)")
+                self.screen.note(f"(suspects lists the {left} calls that are left)")
+
+    def _number(self) -> int:
+        """Which question it is."""
+        return sum(answer.by == PERSON for answer in self._session.state.facts.answers) + 1
 
     def _context(self, question: Question) -> QuestionContext:
         """What a question is shown against: the call that the person judged last, and sources."""
         state, sources = self._session.state, self._session.sources
+        tree = state.tree
         judged = [answer.node for answer in state.facts.answers if answer.by == PERSON]
         last = None
         if judged:
-            last, _ = readable_call(state.tree, state.tree.position(judged[-1]))
+            last, _ = readable_call(tree, tree.position(judged[-1]))
         raised = own_primitive(state, question.node, sources)
         by = "" if raised is None else raised.text
-        return QuestionContext(sources, last, self._screen.emphasises, by)
+        ran = functions_that_ran(tree, tree.position(question.node))
+        shown = [(number, call) for node, number, call in self._shown if node != question.node]
+        return QuestionContext(sources, last, self.screen.emphasises, by, ran, shown)
 
     def prompt(self, outcome: Outcome) -> str:
         """The prompt for the next line."""
         match outcome:
             case Ask(question):
-                return prompt(question)
+                return prompt(question, self._number())
             case Revise():
                 return "Which one holds? [1/2/undo] "
             case Exhausted(_, rest):

@@ -12,12 +12,20 @@ are left out last, for they decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from whence.errors import UsageError
-from whence.model.call import Binding, Call, Effect, OutcomeKind, name_references
+from whence.model.call import (
+    Binding,
+    Call,
+    Effect,
+    Function,
+    Location,
+    OutcomeKind,
+    name_references,
+)
 from whence.model.question import Question
 from whence.model.value import (
     Kind,
@@ -34,8 +42,9 @@ from whence.model.value import (
 )
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
-from whence.report.source import NOWHERE, Sources, attentive
-from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, result
+from whence.report.relevance import relevant
+from whence.report.source import NOWHERE, Sources
+from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, is_short, result
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
@@ -46,13 +55,25 @@ it longer than the second, notes included. With its header, a note on what was l
 prompt it fits on a screen of 24 lines."""
 _CHANGES = 12
 _WORTH_A_HEADING = 3
+_OBVIOUS = 2
+"""It is not said in which of so few inputs a call differs from the last one."""
+_SIGNS = ("  + ", "  - ", "  ")
+_VERBS = ("it made ", "it changed ", "it removed ", "it inserted ", "it ")
 _SMALL = 60
 """A change of several parts is shown as a whole if that is not longer."""
 _PRINTED = 6
 _READS = 5
 _LEGIBLE = 20
 """The line that made a call is cut off to no less."""
+_PLAIN_CALL = re.compile(r"[\w.]+\([\w, ]*\)")
+"""A call that is given nothing but variables: it says no more than its values."""
 _SPACING = re.compile(r"[\s,]")
+_STILL_SEEN = 2
+"""So many questions before the last one are taken to be still on the screen."""
+_WORTH_A_REFERENCE = 40
+"""An input of at most so many characters is shown again."""
+_EXPRESSION = 40
+"""The most characters of the expression that made a call."""
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
 
 
@@ -135,12 +156,14 @@ def header(question: Question, number: int) -> str:
     return f"Question {number} ({left if most else 'maybe the last one'})"
 
 
-def prompt(question: Question) -> str:
-    """The prompt of a question, with the possible answers."""
-    asked = _ASKED[question.call.outcome.kind]
+def prompt(question: Question, number: int = 1) -> str:
+    """The prompt of a question, with the possible answers; after the first one they are known."""
+    outcome = question.call.outcome
+    asked = _ASKED[OutcomeKind.YIELDED if outcome.was_closed else outcome.kind]
     default = question.default
-    choice = "y/n/i/?" if default is None else f"y/n/i/?, Enter: {typed(default)}"
-    return f"{asked} [{choice}] "
+    choices = ["y/n/i/?"] if number == 1 else []
+    choices += [f"Enter: {typed(default)}"] if default is not None else []
+    return f"{asked} [{', '.join(choices)}] " if choices else f"{asked} "
 
 
 def typed(answer: Answer) -> str:
@@ -159,24 +182,69 @@ class QuestionContext:
     """Whether the screen itself emphasises what differs from the last call."""
     raised_by: str = ""
     """The operation in the call's own code that raised its exception."""
+    ran: Sequence[Function] = ()
+    """All functions that ran in the call; empty if they are not known."""
+    shown: Sequence[tuple[int, Call]] = ()
+    """The questions that were shown before, each with its number and what was shown of it."""
+
+    def earlier(self, call: Call) -> Call | None:
+        """The last call of the same function that was asked about."""
+        alike = (old for _, old in reversed(self.shown) if old.function.name == call.function.name)
+        return next(alike, None)
 
 
 PLAINLY = QuestionContext()
+
+
+def shown_call(question: Question, width: int, context: QuestionContext = PLAINLY) -> Call:
+    """What is shown of a call: without the parts of its inputs that it did not use, and with
+    references to what one of the last questions showed."""
+    call = name_references(relevant(question.call, context.sources, context.ran))
+    is_plain = not call.text and call.step is None
+    if not is_plain or is_short(call, LIMITS, max(20, width - 2)):
+        return call
+    values = [
+        (f"{name} of question {number}", value)
+        for number, old in reversed(context.shown[-_STILL_SEEN:])
+        for name, value in _named_values(old)
+    ]
+    arguments = tuple(
+        replace(argument, value=_reference(argument.value, values)) for argument in call.arguments
+    )
+    reads = tuple(replace(read, value=_reference(read.value, values)) for read in call.reads)
+    return replace(call, arguments=arguments, reads=reads)
+
+
+def _named_values(call: Call) -> list[tuple[str, Value]]:
+    """The long values of a call that can be referred to by a name."""
+    named = [(binding.name, binding.value) for binding in (*call.arguments, *call.reads)]
+    named += [("result", call.outcome.value)] if call.outcome.value is not None else []
+    return [(name, value) for name, value in named if name and _is_long(value)]
+
+
+def _is_long(value: Value) -> bool:
+    return len(show(value, LIMITS)) > _WORTH_A_REFERENCE
+
+
+def _reference(value: Value, known: Sequence[tuple[str, Value]]) -> Value:
+    """The value, or the name of an equal one."""
+    if not known or not _is_long(value):
+        return value
+    return next((atom(f"<{name}>") for name, old in known if equal(old, value)), value)
 
 
 def question_lines(
     question: Question, number: int, width: int, context: QuestionContext = PLAINLY
 ) -> list[Line]:
     """All lines of a question, its header first."""
-    whole = question.call
-    call = name_references(attentive(whole, context.sources))
+    call = shown_call(question, width, context)
     room = max(20, width - 2)
-    differing = _differing(whole, context.last)
+    differing = _differing(question.call, context.last)
     strong = _strong(call, differing) if context.emphasised else ()
     notes = []
     if differing and not context.emphasised:
         notes.append(f"differs from the last one in: {', '.join(differing)}")
-    summary = context.sources.summary(call)
+    summary = "" if context.earlier(call) else context.sources.summary(call)
     notes += [f"documented as: {summary}"] if summary else []
     where = _place(call, context, room)
     notes += [where] if where else []
@@ -240,7 +308,7 @@ def _trimmed(sections: list[list[Line]], most: int) -> list[Line]:
 def _differing(call: Call, last: Call | None) -> list[str]:
     """The inputs that differ from those of the last judged call of the function, if not all do.
 
-    With a single argument the difference is obvious.
+    With one or two inputs the difference is obvious.
     """
     plain = not call.text and call.step is None
     if last is None or last.function.name != call.function.name or not plain:
@@ -252,8 +320,7 @@ def _differing(call: Call, last: Call | None) -> list[str]:
         for binding in inputs
         if binding.name not in before or not equal(before[binding.name], binding.value)
     ]
-    single = len(call.arguments) == 1 and other == [call.arguments[0].name]
-    return other if len(other) < len(inputs) and not single else []
+    return other if len(other) < len(inputs) > _OBVIOUS else []
 
 
 def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
@@ -328,11 +395,10 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
         changed = list(group)
         if holder and len(changed) >= _WORTH_A_HEADING and all(each.is_plain for each in changed):
             shown.append(f"it changed {holder}:")
-            for part in changed:
-                shown += _part_lines(part, width, most)
+            shown += _in_rows((_part_lines(part, width, most) for part in changed), width, _SIGNS)
         else:
-            for part in changed:
-                shown += _change_lines(part.target, part.change, width, most)
+            lines = (_change_lines(part.target, part.change, width, most) for part in changed)
+            shown += _in_rows(lines, width, _VERBS)
     if len(parts) > _CHANGES:
         shown.append(f"it changed … {len(parts) - _CHANGES} more parts")
     if unseen:
@@ -340,6 +406,18 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
         end = f" in {where} not recorded"
         shown.append(f"it changed {cut(', '.join(unseen), width - 11 - len(end))}{end}")
     return shown
+
+
+def _in_rows(texts: Iterable[list[str]], width: int, beginnings: Sequence[str]) -> Iterator[str]:
+    """The lines of several changes; short ones with the same beginning share a line."""
+    rows, beginning = Rows(width, ""), ""
+    for lines in texts:
+        own = next(each for each in beginnings if lines[0].startswith(each))
+        if own != beginning:
+            yield from rows.end()
+            rows, beginning = Rows(width, own, ", ", width // 3), own
+        yield from rows.add(lines)
+    yield from rows.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,19 +546,28 @@ def printed_lines(printed: str) -> list[str]:
 
 
 def _place(call: Call, context: QuestionContext, width: int) -> str:
-    """Where the source is, which operation raised, and the line that made the call, on one line."""
+    """Where the source is, which operation raised, and the line that made the call, on one line.
+
+    Of a function that was asked about before, only what is not as it was then.
+    """
     sources, where, raised = context.sources, call.where(), call.outcome.location
-    by = f" by {context.raised_by}" if context.raised_by else ""
-    text = f"at {sources.shown(where)}" if where else ""
-    if call.outcome.kind is OutcomeKind.RAISED and raised is not None:
-        is_here = where is not None and where.file == raised.file and raised.line
-        at = f"in line {raised.line}" if is_here else f"at {sources.shown(raised)}"
-        text = f"{text}, raised {at}{by}" if text else f"raised {at}{by}"
-    called = sources.called_as(call)
-    if called and text and call.site is not None:
-        is_here = where is not None and where.file == call.site.file
-        at = f"in line {call.site.line}" if is_here else f"at {sources.shown(call.site)}"
-        room = width - len(f"{text}, called as  {at}")
-        if room >= min(len(called), _LEGIBLE):
-            text = f"{text}, called as {cut(called, room)} {at}"
+    earlier = context.earlier(call)
+    texts = [f"at {sources.shown(where)}"] if where and earlier is None else []
+    is_raised = call.outcome.kind is OutcomeKind.RAISED and not call.outcome.was_closed
+    if is_raised and raised is not None:
+        by = f" by {context.raised_by}" if context.raised_by else ""
+        texts.append(f"raised {_line(raised, where, sources)}{by}")
+    called, site = sources.called_as(call), call.site
+    if called and site is not None and (earlier is None or earlier.site != site):
+        at = _line(site, where, sources)
+        room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
+        if room >= min(len(called), _LEGIBLE) and not _PLAIN_CALL.fullmatch(called):
+            texts.append(f"called as {cut(called, room)} {at}")
+    text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
+
+
+def _line(place: Location, where: Location | None, sources: Sources) -> str:
+    """A place in words; without its file if that is the one of the source."""
+    is_here = where is not None and where.file == place.file and place.line
+    return f"in line {place.line}" if is_here else f"at {sources.shown(place)}"

@@ -1,14 +1,15 @@
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whence.langs.python.source.python_syntax import PythonSyntax
-from whence.model.call import Call, Location, Mark, OutcomeKind
+from whence.model.call import Call, Function, Location, Mark, OutcomeKind
 from whence.model.question import Question
-from whence.model.value import columns
+from whence.model.value import atom, columns
 from whence.model.verdict import Answer, Verdict
 from whence.report.source import Sources
 from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
@@ -61,7 +62,7 @@ def test_the_receiver_and_what_was_read_are_folded_before_the_outcome(call: Buil
         assert f"'name': '{name}', 'items': [0, 1, 2, 3, 4, 5, 6, 7]" in text
     assert [line for line in lines if line.startswith("    self=Shop(")]
     assert [line.split("=")[0] for line in lines if "CONFIG" in line] == ["  it read CONFIG "]
-    assert "    n=3," in lines
+    assert "    n=3)" in lines
     assert len(lines) <= 23
 
 
@@ -70,8 +71,10 @@ def test_what_a_call_changed_is_not_left_out_for_its_arguments(call: Build) -> N
     changed = {f"total{n}": (n, n + 100) for n in range(9)}
     lines = shown(call(given={"a": large, "b": large}, changed=changed, returned=[7, 8]))
     assert "  → [7, 8]" in lines
-    for n in range(9):
-        assert f"  it changed total{n}: {n} → {n + 100}" in lines
+    changes = ", ".join(
+        line.removeprefix("  it changed ") for line in lines if "it changed" in line
+    )
+    assert changes == ", ".join(f"total{n}: {n} → {n + 100}" for n in range(9))
     assert len(lines) <= 23
     assert "  (… was left out; show prints it all)" in lines
 
@@ -221,14 +224,18 @@ def test_a_call_that_fits_stays_on_one_line_and_others_are_folded(call: Build) -
     big = call(given={"xs": list(range(100, 112)), "name": "'short'"}, returned=list(range(9)))
     assert shown(big, 120)[1] == f"  {big.equation()}"
     assert shown(big, 60)[1:-1] == [
-        "  f(",
-        "    xs=[",
-        "      100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110,",
-        "      111,",
-        "    ],",
-        "    name='short',",
-        "  )",
+        "  f(xs=[100, 101, 102, 103, 104, 105, 106, 107, 108, 109,",
+        "    110, 111], name='short')",
         "  → [0, 1, 2, 3, 4, 5, 6, 7, 8]",
+    ]
+    names = {"dict": [[f"'key {n}'", f"'{'x' * 40}'"] for n in range(4)]}
+    assert shown(call(given={"names": names, "n": 1}, returned=1), 60)[1:-1] == [
+        "  f(",
+        "    names={",
+        *[f"      'key {n}': '{'x' * 40}'," for n in range(4)],
+        "    },",
+        "    n=1)",
+        "  → 1",
     ]
 
 
@@ -307,8 +314,7 @@ def test_the_definition_tells_the_defaults_and_the_purpose(call: Build, tmp_path
     assert [line.text for line in question_lines(question, 1, 80, context)][1:] == [
         "  f(",
         f"    items=['{'x' * 60}'],",
-        "    limit=50, …3 with their defaults",
-        "  )",
+        "    limit=50, …3 with their defaults)",
         "  → 6",
         "  documented as: Sum the items.",
         "  at m.py:3, called as f(basket, limit=50) in line 8",
@@ -323,9 +329,9 @@ def test_the_definition_tells_the_defaults_and_the_purpose(call: Build, tmp_path
 
 
 def test_short_arguments_and_reads_stand_in_rows(call: Build) -> None:
-    given = {"text": f"'{'x' * 60}'", "a": 1, "b": 2, "c": "'three'"}
+    given = {"text": f"'{'x' * 300}'", "a": 1, "b": 2, "c": "'three'"}
     lines = shown(call(given=given, read={"LEAST": 1, "MOST": 9}, returned=1))
-    assert lines[3] == "    a=1, b=2, c='three',"
+    assert "    a=1, b=2, c='three')" in lines
     assert "  it read LEAST = 1, MOST = 9" in lines
 
 
@@ -350,6 +356,111 @@ def test_wide_characters_are_measured(call: Build) -> None:
     assert max(map(columns, lines)) <= 80
     assert "漢字" * 60 in "".join(line.strip() for line in lines)
     assert columns("e\u0301a") == 2
+
+
+SHOP = """\
+class Shop:
+    def total(self):
+        return self.tax + price(self.items[0])
+def price(item):
+    return item.price
+class Other:
+    pass
+def whole(shop):
+    return vars(shop)
+"""
+
+
+def test_attributes_that_no_code_names_which_ran_are_only_counted(
+    call: Build, tmp_path: Path
+) -> None:
+    (tmp_path / "m.py").write_text(SHOP)
+    items = [{"object": "Item", "fields": {"name": f"'{n}'", "price": n, "box": n}} for n in "12"]
+    fields = {"name": "'A'", "items": items, "tax": 3, "log": [1]}
+    whole = call("total", given={"self": {"object": "Shop", "fields": fields}}, returned=4)
+    sources = Sources(tmp_path, time.time() + 9, PythonSyntax())
+    ran = [Function("m.Shop.total", "Shop.total", "m", Location("m.py", 2))]
+    ran += [Function("m.price", "price", "m", Location("m.py", 4))]
+    context = QuestionContext(sources, ran=ran)
+    (line,) = [line.text for line in question_lines(asked(whole), 1, 120, context)][1:2]
+    item = "Item(price={}, …2 not used)"
+    assert line == (
+        f"  total(self=Shop(items=[{item.format(1)}, {item.format(2)}], tax=3, …2 not used)) → 4"
+    )
+    reaching = [*ran, Function("m.whole", "whole", "m", Location("m.py", 8))]
+    for unknown in ([], reaching, [Function("m.x", "x", "m", Location("gone.py", 8))]):
+        context = QuestionContext(sources, ran=unknown)
+        text = "".join(line.text for line in question_lines(asked(whole), 1, 120, context))
+        assert "not used" not in text
+        assert "log=[1]" in text
+
+
+def test_a_value_of_one_of_the_last_questions_is_not_shown_again(call: Build) -> None:
+    rules = {"dict": [[f"'{name}'", [f"'{name * 20}'"]] for name in "abc"]}
+    first = call("plan", given={"rules": rules}, returned=1)
+    second = asked(call("visit", given={"table": rules, "goal": "'c'"}, returned=list(range(12))))
+
+    def lines(*shown: tuple[int, Call]) -> list[str]:
+        context = QuestionContext(shown=shown)
+        return [line.text for line in question_lines(second, 3, 80, context)]
+
+    assert lines((1, first))[1] == "  visit(table=<rules of question 1>, goal='c')"
+    other = call("plan", returned=1)
+    assert "aaa" in "".join(lines((1, first), (2, other), (3, other))), "it is too far above"
+    assert "aaa" in "".join(lines())
+
+
+def test_what_is_known_of_a_function_is_said_once(call: Build, tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(PROGRAM)
+    site = Location("m.py", 8, 9, (8, 28))
+    question = asked(call(given={"items": [1]}, returned=6, site=site))
+    sources = Sources(tmp_path, time.time() + 9, PythonSyntax())
+    context = QuestionContext(sources, shown=[(1, question.call)])
+    assert [line.text for line in question_lines(question, 2, 80, context)][1:] == [
+        "  f(items=[1]) → 6"
+    ]
+    assert prompt(question, 2) == "Right? "
+    elsewhere = QuestionContext(sources, shown=[(1, call(returned=6))])
+    assert question_lines(question, 2, 80, elsewhere)[-1].text == (
+        "  called as f(basket, limit=50) in line 8"
+    )
+
+
+def test_short_changes_share_a_line(call: Build) -> None:
+    changed: Any = {f"log[{n}]": (None, n) for n in range(4)} | {"log[9]": (8, None)}
+    changed |= {"a": (None, 1), "b": (None, f"'{'x' * 60}'"), "c": (None, 3), "d": (3, 4)}
+    assert shown(call(changed=changed, returned="None"))[2:-1] == [
+        "  it changed log:",
+        "    + [0] 0, [1] 1, [2] 2, [3] 3",
+        "    - [9] 8",
+        "  it made a = 1",
+        f"  it made b = '{'x' * 60}'",
+        "  it made c = 3",
+        "  it changed d: 3 → 4",
+    ]
+
+
+def test_a_generator_that_yielded_nothing_or_was_closed_reads_as_such(call: Build) -> None:
+    closed = call(kind=OutcomeKind.RAISED, yielded=[1, 2], returned={"object": "GeneratorExit"})
+    assert shown(closed)[1] == "  f() yielded 1, 2, and was closed there"
+    assert prompt(asked(closed)) == "Right so far? [y/n/i/?] "
+    long = call(
+        kind=OutcomeKind.RAISED, yielded=range(1000, 1060), returned={"object": "GeneratorExit"},
+        raised_at=Location("m.py", 9),
+    )  # fmt: skip
+    assert "  and was closed there" in shown(long)
+    assert shown(long)[-1] == "  at m.py:3"
+    empty = call(returned="None")
+    empty = replace(empty, outcome=replace(empty.outcome, is_generator=True))
+    assert shown(empty)[1] == "  f() yielded nothing"
+    ended = replace(empty, outcome=replace(empty.outcome, value=atom("'x'")))
+    assert shown(ended)[1] == "  f() yielded nothing, then returned 'x'"
+
+
+def test_a_kind_of_dict_shows_all_of_its_keys(call: Build) -> None:
+    entries = {"[4]": "'d'", "[1]": "'a'", "[2]": "'b'"}
+    ordered = {"object": "OrderedDict", "fields": entries}
+    assert shown(call(returned=ordered))[1] == "  f() → OrderedDict({4: 'd', 1: 'a', 2: 'b'})"
 
 
 def test_an_earlier_answer_is_offered_again(call: Build) -> None:

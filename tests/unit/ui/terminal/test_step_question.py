@@ -55,7 +55,7 @@ def test_of_a_large_object_only_what_a_step_changed_is_shown_after_it() -> None:
 def test_of_an_object_only_the_attributes_that_a_step_looks_at_are_shown_before_it() -> None:
     tree = sold()
     asked = shown(tree, "self.log[place] = price")
-    assert "before: self = Shop(log={}, …4 more), place = 7, price = 5" in asked
+    assert "before: self = Shop(log={}, …4 not used), place = 7, price = 5" in asked
     assert not any("was left out" in line for line in asked)
     returned = " ".join(shown(tree, "return self.count()"))
     assert "items" not in returned and "sold=[" in returned, "what the method looks at"
@@ -68,7 +68,7 @@ def test_that_also_holds_for_objects_of_classes_that_are_defined_elsewhere() -> 
             return one.value.upper()
         """
     tree = follow(dedent(text), "f", "f(Made(value='a', kind=1, parent=None))").zoomed.tree()
-    assert "before: one = SimpleNamespace(value='a', …2 more)" in shown(tree, "return")
+    assert "before: one = SimpleNamespace(value='a', …2 not used)" in shown(tree, "return")
 
 
 def test_what_cannot_be_shown_in_full_is_made_up_for_by_what_was_worked_out_of_it() -> None:
@@ -83,7 +83,7 @@ def test_the_report_of_a_step_shows_no_more_than_its_question() -> None:
     node = tree.id(position(tree, "self.log[place] = price"))
     found = Diagnosis(Status.FOUND, node=node, kind=FaultKind.WRONG_RESULT)
     said = "\n".join(lines(State(tree), found, NOWHERE))
-    assert "Before it      self = Shop(log={}, …4 more)" in said
+    assert "Before it      self = Shop(log={}, …4 not used)" in said
     assert "After it       self.log = {7: 5}" in said
 
 

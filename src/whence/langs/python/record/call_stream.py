@@ -108,6 +108,8 @@ class CallStream:
         self, descriptor: int, options: RecordOptions, summaries: Mapping[type, Summary]
     ) -> None:
         self._options = options
+        self._early_calls = options.early_calls if options.first_calls else 0
+        self._early_outcomes = self._early_calls
         self._said_full = self._has_ended = False
         self._detail = options.detail
         self._output = TraceOutput(descriptor, options.max_bytes)
@@ -313,7 +315,8 @@ class CallStream:
             if first_whole <= self._next <= last_whole:
                 return WHOLE_BOUND
         # Not for a generator: each of its steps is compared with the one before.
-        first = code.calls <= options.first_calls and not code.description.flags & f.STEPPED
+        first = code.calls <= options.first_calls or self._next <= self._early_calls
+        first = first and not code.description.flags & f.STEPPED
         return options.first_bound if first else options.bound
 
     def _bound_of_outcome(self, call: OpenCall, record: int) -> Bound:
@@ -325,10 +328,13 @@ class CallStream:
             and call.bound == options.bound
             and record != f.RAISE
             and self._detail is Detail.FULL
-            and code.outcomes[record] < options.first_calls
         ):
-            code.outcomes[record] += 1
-            return options.first_bound
+            if code.outcomes[record] < options.first_calls:
+                code.outcomes[record] += 1
+                return options.first_bound
+            if self._early_outcomes > 0:
+                self._early_outcomes -= 1
+                return options.first_bound
         return call.bound
 
     # --- values ---

@@ -87,6 +87,7 @@ class NativeBackend:
                 first_bound=astuple(SHALLOW_BOUND if shallow else options.first_bound),
                 global_bound=astuple(options.global_bound),
                 first_calls=options.first_calls,
+                early_calls=options.early_calls,
                 whole_bound=astuple(WHOLE_BOUND),
                 whole_calls=options.whole_calls or (_NO_LIMIT, 0),
                 max_calls=_limit(options.max_calls),

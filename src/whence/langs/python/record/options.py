@@ -60,6 +60,9 @@ class RecordOptions:
     and coroutines, of which one call can have many steps to compare, only for the first values that
     they yield and return."""
     first_calls: int = 10
+    early_calls: int = 10_000
+    """So many calls at the beginning of a run, and as many outcomes of generators, have this bound
+    too (unless `first_calls` is 0): small runs are recorded nearly in full."""
     whole_calls: tuple[int, int] | None = None
     """The numbers of the first and the last call whose values are recorded whole."""
     global_bound: Bound = GLOBAL_BOUND

@@ -441,6 +441,7 @@ def _quote(settings: Settings) -> dict[str, Any]:
         "bound": astuple(options.bound),
         "first_bound": astuple(options.first_bound),
         "first_calls": options.first_calls,
+        "early_calls": options.early_calls,
         "whole_calls": options.whole_calls,
         "global_bound": astuple(options.global_bound),
         "max_calls": options.max_calls,

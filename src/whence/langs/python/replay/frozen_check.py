@@ -89,10 +89,10 @@ class _CallPairs:
         self._trees = recorded, again
         self._ordinals = ours, theirs
         self._paired = ordinals
-        numbers = (np.searchsorted(recording, ordinals) for recording in (ours, theirs))
+        self._numbers = [np.searchsorted(recording, ordinals) for recording in (ours, theirs)]
         self._positions = [
-            np.array(tree.positions(number.tolist()), dtype=np.int64)
-            for tree, number in zip(self._trees, numbers, strict=True)
+            np.array(tree.positions(numbers.tolist()), dtype=np.int64)
+            for tree, numbers in zip(self._trees, self._numbers, strict=True)
         ]
 
     def other_callers(self) -> FrozenDifference | None:
@@ -139,12 +139,16 @@ class _CallPairs:
     def _equally_detailed(self) -> npt.NDArray[np.bool_]:
         """Whether both runs recorded a call in equal detail.
 
-        The first calls of a function are recorded in more detail; of others an effect may be out
-        of sight.
+        The first calls of a run and of each function are recorded in more detail; of others an
+        effect may be out of sight.
         """
+        options = RecordOptions()
         ours, theirs = (
-            _count_in_function(tree)[positions] < RecordOptions().first_calls
-            for tree, positions in zip(self._trees, self._positions, strict=True)
+            (_count_in_function(tree)[positions] < options.first_calls)
+            | (numbers <= options.early_calls)
+            for tree, positions, numbers in zip(
+                self._trees, self._positions, self._numbers, strict=True
+            )
         )
         alike: npt.NDArray[np.bool_] = ours == theirs
         return alike

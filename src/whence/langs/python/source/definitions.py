@@ -24,6 +24,9 @@ _TRANSPARENT = {
 """Decorators after which the name still calls the function itself."""
 
 
+_PLAIN_BASES = frozenset({"object", "ABC", "abc.ABC", "Exception", "ValueError"})
+
+
 def literal(expression: ast.expr | str | None) -> object:
     """The value of a literal expression; `NOT_LITERAL` for any other."""
     if expression is None:
@@ -87,6 +90,19 @@ class ModuleDefinitions:
         """The function with this name and first line."""
         definitions = self._functions.get(qualname, [])
         return next((match for match in definitions if first_line(match) == line), None)
+
+    def named(self, qualname: str) -> list[FunctionNode]:
+        """All functions with this name."""
+        return list(self._functions.get(qualname, ()))
+
+    def is_plain_class(self, qualname: str) -> bool:
+        """Whether nothing but the text of a class defines it: no decorator, no base from elsewhere,
+        no metaclass."""
+        definition = self._classes.get(qualname)
+        if definition is None or definition.decorator_list or definition.keywords:
+            return False
+        bases = [ast.unparse(base) for base in definition.bases]
+        return all(base in _PLAIN_BASES or self.is_plain_class(base) for base in bases)
 
     def methods(self, of: str, name: str) -> list[FunctionNode] | None:
         """The functions that a name means in a class or its bases.

@@ -6,17 +6,18 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from whence.langs.python.source.attribute_uses import attributes_used
 from whence.langs.python.source.calls_out_of_sight import Sight, calls_out_of_sight
 from whence.langs.python.source.class_bodies import class_at, outline
 from whence.langs.python.source.classes_out_of_sight import Classes, RecordedType
 from whence.langs.python.source.code_locations import first_line
 from whence.langs.python.source.definitions import ModuleDefinitions, definitions_in
+from whence.langs.python.source.named_attributes import attributes_named
 from whence.langs.python.source.operation_spans import operation_at
 from whence.langs.python.source.scopes import FunctionNode
 from whence.model.call import Call, Function, expand_shared
 from whence.model.primitive import RaisingOperation, Span
 from whence.model.value import Kind, Value
+from whence.ports import AttributeUse
 
 _ANYTHING = Value(Kind.SHARED)
 """A value of which nothing is known."""
@@ -44,24 +45,14 @@ class PythonSyntax:
         node = class_at(text, line)
         return [] if node is None else outline(node)
 
-    def attributes_used(self, text: str, call: Call) -> dict[str, frozenset[str]]:
-        """For arguments of which a call uses only some attributes, which ones."""
-        where, module = call.where(), definitions_in(text)
-        if module is None or where is None or where.line is None:
-            return {}
-        function = module.function(call.function.qualname, where.line)
-        if function is None:
-            return {}
-        used: dict[str, frozenset[str]] = {}
-        for argument in call.arguments:
-            value = argument.value
-            names = [step[1:] for step, _ in value.parts if step.startswith(".")]
-            is_whole = value.kind is Kind.OBJECT and len(names) == len(value.parts)
-            if is_whole and not value.omitted and module.is_class(value.text):
-                attributes = attributes_used(module, function, argument.name, value.text, names)
-                if attributes is not None:
-                    used[argument.name] = attributes
-        return used
+    def attributes_named(self, text: str, function: Function) -> AttributeUse:
+        """Which attributes the code of a function names."""
+        return attributes_named(text, function.qualname)
+
+    def is_plain_class(self, text: str, name: str) -> bool:
+        """Whether a class of this name is defined in the text, and by nothing but the text."""
+        module = definitions_in(text)
+        return module is not None and module.is_plain_class(name)
 
     def summary(self, text: str, call: Call) -> str:
         """The first line of the docstring of the called function."""

@@ -324,7 +324,7 @@ class CallReader:
             value, _ = self._root(reading, place, reading.next_root())
         elif record == f.BARE_RETURN and yielded:
             value = atom("?")  # without a value a generator counts as left where it yielded
-        return Outcome(kind, value, yielded, location)
+        return Outcome(kind, value, yielded, location, bool(code.flags & f.YIELDING))
 
     def _stopped(self, number: int, why: str) -> Value:
         """Why a call did not end, and how many calls were recorded after it began."""

@@ -119,6 +119,25 @@ BOUNDS = [
     RecordOptions(whole_calls=(1, 10_000)),
 ]
 
+ROUNDS = """
+def look(board): return board
+def play(boards):
+    for board in boards: yield look(board)
+for _ in play([[[1, 2], [3, 4]]] * 30): pass
+"""
+
+
+@pytest.mark.parametrize("early", [0, 7, 40])
+def test_the_first_calls_of_a_run_and_of_each_function_have_the_larger_bound(
+    tmp_path: Path, early: int
+) -> None:
+    options = RecordOptions(early_calls=early)
+    both(ROUNDS, tmp_path, options)
+    text = record(ROUNDS, tmp_path, BACKENDS[0], options).text()
+    # Once as an input, the outcome is a reference; a generator's outcome once more.
+    detailed = max(10, early - 1)
+    assert text.count("[[1, 2], [3, 4]]") == min(30, detailed) + min(30, 10 + early), text
+
 
 @pytest.mark.parametrize("options", BOUNDS, ids=range(len(BOUNDS)))
 def test_a_zoo_of_values_is_told_alike(tmp_path: Path, options: RecordOptions) -> None:

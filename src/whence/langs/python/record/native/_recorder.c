@@ -58,6 +58,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
 {
     static char *names[] = {"descriptor",  "detail",    "bound",     "first_bound",
                             "global_bound", "whole_bound", "whole_calls", "first_calls",
+                            "early_calls",
                             "max_calls",    "max_bytes",   "max_depth",   "window",      "describe",
                             "summaries",    "tail",        "secrets",     NULL};
     Recorder fresh = {.next_call = 1, .next_thread = 0, .collect_at = NEVER,
@@ -66,14 +67,14 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
                       .tables = recorder.tables};
     int detail;
     TailFile tail;
-    unsigned long long first_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
+    unsigned long long first_calls, early_calls, max_calls, max_bytes, max_depth, first_whole, last_whole;
     unsigned long long wanted, budget;
     PyObject *bound, *first_bound, *global_bound, *whole_bound, *salt, *patterns;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKK(KK)OO(siK)(SO!)", names,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "iiO!O!O!O!(KK)KKKKK(KK)OO(siK)(SO!)", names,
                                      &fresh.descriptor, &detail, &PyTuple_Type, &bound,
                                      &PyTuple_Type, &first_bound, &PyTuple_Type, &global_bound,
                                      &PyTuple_Type, &whole_bound, &first_whole, &last_whole,
-                                     &first_calls, &max_calls, &max_bytes, &max_depth,
+                                     &first_calls, &early_calls, &max_calls, &max_bytes, &max_depth,
                                      &wanted, &budget, &fresh.describe, &fresh.summaries, &tail.path,
                                      &tail.descriptor, &tail.check, &salt, &PyTuple_Type,
                                      &patterns)) {
@@ -95,6 +96,7 @@ static PyObject *start(PyObject *Py_UNUSED(module), PyObject *arguments, PyObjec
     }
     fresh.detail = (enum detail)detail;
     fresh.first_calls = detail == DETAIL_FULL ? first_calls : 0;
+    fresh.early_calls = fresh.early_outcomes = fresh.first_calls > 0 ? early_calls : 0;
     fresh.max_calls = max_calls;
     fresh.first_whole = first_whole;
     fresh.last_whole = last_whole;

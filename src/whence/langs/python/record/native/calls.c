@@ -22,14 +22,17 @@ static void put_call(uint8_t record, const Origin *parent, const CodeEntry *code
 /* Chooses the bound of a call. A generator never has that of first calls: its steps are compared. */
 static const Bound *bound_of_next_call(CodeEntry *code, uint8_t *which)
 {
-    bool first = code->calls < recorder.first_calls;
+    bool early = recorder.next_call <= recorder.early_calls;
+    bool first = early || code->calls < recorder.first_calls;
     *which = first && !code->is_generator ? BOUND_FIRST : BOUND_USUAL;
     if (unlikely(recorder.next_call >= recorder.first_whole &&
                  recorder.next_call <= recorder.last_whole)) {
         *which = BOUND_WHOLE;
     }
-    if (++code->calls == recorder.first_calls && code->fast) {
-        code->fast_misses = 0; /* from here on it may take the fast path */
+    code->calls++;
+    if (!early && code->calls >= recorder.first_calls && code->fast && !code->fast_open) {
+        code->fast_open = true; /* from here on it may take the fast path */
+        code->fast_misses = 0;
     }
     return &recorder.bounds[*which];
 }

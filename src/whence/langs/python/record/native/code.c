@@ -288,7 +288,8 @@ static CodeEntry *code_add(PyCodeObject *code, PyObject *description)
         entry->user = entry->transparent || write_code(entry, description);
         entry->fast = allows_fast_path(entry);
         entry->fast_input_count = recorder.detail == DETAIL_IDS ? 0 : entry->input_count;
-        entry->fast_misses = entry->fast && recorder.first_calls == 0 ? 0 : MAX_FAST_MISSES;
+        entry->fast_open = entry->fast && recorder.first_calls == 0;
+        entry->fast_misses = entry->fast_open ? 0 : MAX_FAST_MISSES;
     }
     return entry;
 }

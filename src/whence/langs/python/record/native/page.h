@@ -85,6 +85,8 @@ typedef struct {
     enum detail detail;
     Bound bounds[BOUND_COUNT];
     uint64_t first_calls, max_calls, max_bytes, max_depth;
+    uint64_t early_calls;    /* up to this one all calls have the bound of first calls, */
+    uint64_t early_outcomes; /* and so many more outcomes of generators */
     uint64_t first_whole, last_whole; /* the calls whose values are recorded whole */
     uint64_t fast_calls;             /* up to this one a call may take the short way: */
     uint64_t fast_calls_limit;              /* as far as bounds are concerned */

@@ -318,6 +318,7 @@ struct CodeEntry {
     bool local_events;
     uint8_t least; /* how long a text must be to be a secret as its result; 0: it is none */
     bool fast; /* a plain function with few plain parameters: begin_call_fast */
+    bool fast_open; /* its calls no longer have the bound of first calls */
     bool running; /* while unused entries are sought: an activation or a generator points here */
     uint32_t number;
     uint32_t input_count;

@@ -69,6 +69,10 @@ static const Bound *bound_of_outcome(const Activation *activation, uint8_t recor
             ++*count;
             return &recorder.bounds[BOUND_FIRST];
         }
+        if (recorder.early_outcomes > 0) {
+            recorder.early_outcomes--;
+            return &recorder.bounds[BOUND_FIRST];
+        }
     }
     return &recorder.bounds[activation->bound];
 }

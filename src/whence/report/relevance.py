@@ -1,0 +1,113 @@
+"""A call without the parts of its inputs that it did not use.
+
+An attribute was not used if no code names it that ran in the call or below it (`ports.AttributeUse`
+says when that is not enough). Only inputs lose parts: outcome and effects are what is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from whence.errors import WhenceError
+from whence.model.call import Binding, Call, Function
+from whence.model.value import Kind, Value
+from whence.ports import AttributeUse
+from whence.report.source import Sources
+
+MOST_FUNCTIONS = 200
+MOST_FILES = 16
+"""The code of more functions, or in more files, is not read."""
+_WORTH_HIDING = 2
+"""Unused attributes are left out only if there are at least this many."""
+
+
+def relevant(call: Call, sources: Sources, ran: Sequence[Function] | None = None) -> Call:
+    """The call without what it did not use; `ran`: all functions that ran in it, if known."""
+    if call.step is not None:
+        used = dict(call.step.looks_at)
+        return replace(
+            call,
+            arguments=tuple(
+                replace(each, value=_only(each.value, used[each.name]))
+                if each.name in used
+                else each
+                for each in call.arguments
+            ),
+        )
+    inputs = _Inputs.of(call, sources, ran or ())
+    if inputs is None:
+        return call
+    return replace(
+        call,
+        arguments=tuple(map(inputs.used_of, call.arguments)),
+        reads=tuple(map(inputs.used_of, call.reads)),
+    )
+
+
+class _Inputs:
+    """What the code that ran uses of objects."""
+
+    def __init__(self, use: AttributeUse, texts: Sequence[str], sources: Sources) -> None:
+        self._use = use
+        self._texts = texts
+        self._syntax = sources.syntax
+        self._plain: dict[str, bool] = {}
+
+    @classmethod
+    def of(cls, call: Call, sources: Sources, ran: Sequence[Function]) -> _Inputs | None:
+        """None if not all of the code is known, or it may use what it does not name."""
+        files = {function.location.file for function in ran if function.location is not None}
+        if not ran or len(ran) > MOST_FUNCTIONS or len(files) > MOST_FILES:
+            return None
+        if sources.syntax is None or call.text:
+            return None
+        use, texts = AttributeUse(), {}
+        for function in ran:
+            if function.location is None:
+                return None
+            file = function.location.file
+            try:
+                if file not in texts:
+                    texts[file] = sources.read_unchanged(file)
+            except WhenceError:
+                return None
+            use |= sources.syntax.attributes_named(texts[file], function)
+            if use.reaches_all:
+                return None
+        return cls(use, list(texts.values()), sources)
+
+    def used_of(self, binding: Binding) -> Binding:
+        """An input without what was not used of it."""
+        return replace(binding, value=self._used(binding.value))
+
+    def _used(self, value: Value) -> Value:
+        if not value.parts:
+            return value
+        parts = value.parts
+        if value.kind is Kind.OBJECT and self._is_known(value.text):
+            parts = tuple(part for part in parts if self._is_used(part[0]))
+        unused = len(value.parts) - len(parts)
+        if unused < _WORTH_HIDING:
+            parts, unused = value.parts, 0
+        used = tuple((step, self._used(part)) for step, part in parts)
+        return replace(value, parts=used, unused=unused)
+
+    def _is_used(self, step: str) -> bool:
+        return not step.startswith(".") or step[1:] in self._use.names
+
+    def _is_known(self, name: str) -> bool:
+        """Whether objects of a class are used only by the attributes that the code names."""
+        if not self._use.uses_wholes:
+            return True
+        if name not in self._plain:
+            assert self._syntax is not None
+            is_plain = self._syntax.is_plain_class
+            self._plain[name] = any(is_plain(text, name) for text in self._texts)
+        return self._plain[name]
+
+
+def _only(value: Value, names: frozenset[str]) -> Value:
+    kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
+    unused = len(value.parts) - len(kept)
+    return value if unused < _WORTH_HIDING else replace(value, parts=kept, unused=unused)
