@@ -44,7 +44,7 @@ from whence.session.engine import apply, expansion
 from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import count_left, left_to_blame, narrow_diagnosis, only_suspect, react
-from whence.session.state import Facts, Options, State
+from whence.session.state import Facts, Options, State, covered_functions
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
@@ -426,8 +426,17 @@ class SessionDriver:
                     self._hold_place()
             else:
                 self.entries.append(entry)
+                self._count(event)
         if lost:
             self.notify(f"{lost} earlier answers are about calls that no longer exist.")
+
+    def _count(self, event: Event) -> None:
+        """Count the answers of an earlier process."""
+        for answer in event.answers if isinstance(event, events.Answered) else ():
+            if answer.by == PERSON:
+                self.counts.person += 1
+            elif answer.by not in (SYMPTOM, UNREADABLE, SAID_OUTSIDE):
+                self.counts.oracles[answer.by] += 1
 
     def _hold_place(self) -> None:
         """Stand in for an entry that is lost: an undo that follows takes back nothing before it."""
@@ -478,7 +487,7 @@ def said_before(state: State, tree: Tree) -> list[Event]:
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
     facts = state.facts
-    trusts = [events.TrustGiven(trust) for trust in facts.trusts]
+    trusts = [events.TrustGiven(trust) for trust in facts.trusts if covered_functions(tree, trust)]
     return [events.StrategyChosen(facts.strategy), *trusts, events.Answered(tuple(answers))]
 
 
