@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import UsageError, WhenceError
-from whence.model.call import OutcomeKind, locate_mark
+from whence.model.call import MarkedPart, OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -83,6 +83,9 @@ class AnswerSink(Protocol):
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """These answers hold now: store the new ones, and withdraw those that are gone."""
 
+    def why_not_stored(self, tree: Tree, node: int) -> str:
+        """Why an answer about a call cannot be kept for other runs; empty if it can."""
+
 
 @dataclass
 class SessionDriver:
@@ -107,6 +110,8 @@ class SessionDriver:
     """Whether a person allowed that the program is run again."""
     follows_unasked: bool = False
     """Whether the program runs again for a marked part although no person can be asked."""
+    ask_to_run: Callable[[Reruns], bool] = lambda reruns: False
+    """Asks a person who resumes a session whether the program may run again for the marks."""
     waiting: Waiting = nullcontext
     recording_notes: tuple[str, ...] = ()
     """What the recorder noted about the run."""
@@ -137,6 +142,9 @@ class SessionDriver:
         if self.entries and not resumes:
             self._step(events.Begun())
         outcome, is_allowed = react(self.state), True
+        if resumes and isinstance(outcome, events.Trace) and self._needs_permission(outcome.answer):
+            assert self.reruns is not None
+            self.may_run = self.ask_to_run(self.reruns)
         while resumes and isinstance(outcome, events.Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
             outcome = self._step(events.MarkTraced(outcome.answer))
@@ -218,6 +226,12 @@ class SessionDriver:
             raise result
         return result
 
+    def why_not_remembered(self, node: int) -> str:
+        """Why an answer about a call counts in this session only; empty if others know it."""
+        if self.answer_sink is None:
+            return ""
+        return self.answer_sink.why_not_stored(self.state.tree, node)
+
     def judged_right(self) -> list[int]:
         """The calls that were said to be right."""
         answers = self.state.facts.answers
@@ -248,16 +262,32 @@ class SessionDriver:
         """Whether a re-run that a person's command needs is made without asking again."""
         return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
 
-    def _trace(self, answer: Answer) -> bool:
-        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
-        reruns = self.reruns
-        assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
+    def _needs_permission(self, answer: Answer) -> bool:
+        """Whether a person has to allow a re-run before a marked part is followed."""
+        reruns, part = self.reruns, self._marked_part(answer)
+        return (
+            isinstance(reruns, Following)
+            and part is not None
+            and answer.by == PERSON
+            and reruns.needs_run(answer.node, part)
+            and not (self.may_run or self._may_run_unasked(reruns))
+        )
+
+    def _marked_part(self, answer: Answer) -> MarkedPart | None:
+        """The part that an answer marks; None if its call cannot be read."""
         assert answer.mark is not None, "only a mark is traced"
         is_input = answer.verdict is Verdict.INADMISSIBLE
         try:
             call = self.state.tree.call(self.state.tree.position(answer.node))
-            part = locate_mark(call, answer.mark, input_side=is_input)
+            return locate_mark(call, answer.mark, input_side=is_input)
         except WhenceError:
+            return None
+
+    def _trace(self, answer: Answer) -> bool:
+        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
+        reruns, part = self.reruns, self._marked_part(answer)
+        assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
+        if part is None:
             return True  # nothing to follow; the report says that the call cannot be read
         if not reruns.needs_run(answer.node, part):
             return True

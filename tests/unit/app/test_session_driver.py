@@ -292,6 +292,9 @@ class Notes:
     def update(self, tree: Any, answers: Any) -> None:
         self.updates.append([answer.node for answer in answers if answer.by == "person"])
 
+    def why_not_stored(self, tree: Any, node: int) -> str:
+        return ""
+
 
 def test_an_answer_sink_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
