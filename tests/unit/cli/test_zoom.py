@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -453,3 +455,39 @@ def test_another_number_is_a_divergence(tmp_path: Path) -> None:
     record_repeatably(recording, ["keys.py"], tmp_path, check=True)
     with pytest.raises(WhenceError, match=r"the re-run diverged: at call .*number="):
         inside(recording, "total")
+
+
+CHILDREN = """\
+import os
+
+
+def price(n):
+    return n + 1
+
+
+def main():
+    if os.fork() == 0:
+        price(1)
+        os._exit(0)
+    os.wait()
+    print(price(2))
+
+
+main()
+"""
+
+
+def test_zoom_is_not_offered_for_a_call_of_a_child_process(tmp_path: Path) -> None:
+    (tmp_path / "children.py").write_text(CHILDREN)
+    recording = tmp_path / "run.whence"
+    words = [sys.executable, "-m", "whence", "record", "-o", "run.whence", "children.py"]
+    subprocess.run(words, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    opened = open_any(recording)
+    tree, reruns = opened.tree, opened.reruns
+    assert isinstance(reruns, Zooming)
+    calls = [
+        tree.id(position)
+        for position in range(len(tree.columns))
+        if tree.functions[int(tree.columns.function[position])].qualname == "price"
+    ]
+    assert sorted(map(reruns.can_zoom, calls)) == [False, True]

@@ -50,6 +50,10 @@ class CallZoom:
     tree: ColumnTree
     full: FullReplay
 
+    def check(self, node: int) -> None:
+        """Raise `CannotReplay` if it is known that a call cannot be zoomed into."""
+        self._body_of(node)
+
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
         """The steps of a call as a tree, and where values came from among them."""
         code, body, events, whole = self._read(node)
