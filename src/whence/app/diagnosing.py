@@ -41,7 +41,7 @@ from whence.store.session_log import (
     put_aside,
 )
 from whence.ui.terminal.listing import find_function
-from whence.ui.terminal.loop import LEFT, converse
+from whence.ui.terminal.loop import LEFT, STOPPED, converse
 from whence.ui.terminal.messages import left_early
 from whence.ui.terminal.screen import Screen, wrap
 from whence.ui.terminal.screen_choice import choose_screen
@@ -143,7 +143,7 @@ def diagnose(
             try:
                 outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
             except KeyboardInterrupt:
-                screen.note(left_early(driver, "stopped with Ctrl-C"))
+                screen.note(left_early(driver, STOPPED))
                 raise
             diagnosis = driver.diagnosis(outcome, left)
         oracle_gathering.say_notes(oracles, screen.note)

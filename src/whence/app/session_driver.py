@@ -49,6 +49,7 @@ from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
 MOST_CANDIDATES = 1000
+CHOOSING = "choosing the next question"
 UNREADABLE = "nobody: the call cannot be read"
 _MOST_LISTED = 3
 NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
@@ -141,7 +142,8 @@ class SessionDriver:
                 self._step(setting)
         if self.entries and not resumes:
             self._step(events.Begun())
-        outcome, is_allowed = react(self.state), True
+        with self.waiting(CHOOSING):
+            outcome, is_allowed = react(self.state), True
         if resumes and isinstance(outcome, events.Trace) and self._needs_permission(outcome.answer):
             assert self.reruns is not None
             self.may_run = self.ask_to_run(self.reruns)
@@ -158,11 +160,13 @@ class SessionDriver:
         """Take in an event and say what is needed next."""
         if isinstance(event, events.Undone | events.Redone):
             steps = self._steps_back() if isinstance(event, events.Undone) else self._steps_forth()
-            for _ in range(steps):
-                self.state = apply(self.state, event)
-                self._keep(event)
-            self._remember()
-            return self._settled(react(self.state))
+            with self.waiting(CHOOSING):
+                for _ in range(steps):
+                    self.state = apply(self.state, event)
+                    self._keep(event)
+                self._remember()
+                outcome = react(self.state)
+            return self._settled(outcome)
         outcome = self._step(event)
         if isinstance(event, events.Answered):
             self.counts.person += len(event.answers)
@@ -303,11 +307,12 @@ class SessionDriver:
         return True
 
     def _step(self, event: Event) -> Outcome:
-        # Kept before the reaction, which may take long and be interrupted.
-        self.state = apply(self.state, event)
-        if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
-            self._keep(event)
-        return react(self.state)
+        with self.waiting(CHOOSING):
+            # Kept before the reaction, which may take long and be interrupted.
+            self.state = apply(self.state, event)
+            if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
+                self._keep(event)
+            return react(self.state)
 
     def _steps_back(self) -> int:
         """How many steps undo takes: an oracle's answer alone would be given again at once."""
