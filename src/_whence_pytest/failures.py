@@ -93,6 +93,7 @@ class Failures:
             lines = self._record(failure)
             if terminalreporter.isatty:
                 terminalreporter.rewrite("", erase=True)
+                terminalreporter.rewrite("")  # the next line begins at the margin
             for line in lines:
                 terminalreporter.write_line(line)
         left = len(failures) - self._most

@@ -214,6 +214,9 @@ class Freezing(Protocol):
 class Zooming(Protocol):
     """Re-runs that can zoom into one call."""
 
+    def can_zoom(self, node: int) -> bool:
+        """Whether nothing is known that prevents a zoom into a call."""
+
     def zoom(self, node: int) -> tuple[Tree, Provenance]:
         """The steps of a call as a tree, and the provenance of values among them.
 

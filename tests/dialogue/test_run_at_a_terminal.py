@@ -1,5 +1,6 @@
 """`whence run` where a terminal is more than a place to type: interrupts, and input from elsewhere."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -111,6 +112,92 @@ def test_a_test_is_not_offered_where_it_cannot_be_had(tmp_path: Path) -> None:
     child.expect("no test can be written of outer.<locals>.add")
     child.sendline("")
     child.expect(pexpect.EOF)
+
+
+STEPS = """
+def one(n):
+    return n + 1
+
+def two(n):
+    return one(n) * 3
+
+def three(n):
+    return two(n) - one(n)
+
+print(three(4))
+"""
+
+
+def test_a_run_offers_to_go_on_with_an_unfinished_session(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(STEPS)
+    os.utime(program, (1, 1))
+    words = [*RUN[1:], "--plain", "program.py"]
+    child = spawned(tmp_path, RUN[0], words)
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect("Right")
+    child.sendline("n")
+    child.expect("Question 2")
+    child.sendline("q")
+    child.expect(pexpect.EOF)
+    for reply, sign in (("", "Question 2"), ("n", "Enter: that line")):
+        child = spawned(tmp_path, RUN[0], words)
+        child.expect("was left unfinished, with 1 answer")
+        child.expect("Go on with it")
+        child.sendline(reply)
+        child.expect(sign)
+        child.close(force=True)
+    # The newest recording has no session yet.
+    child = spawned(tmp_path, RUN[0], words)
+    child.expect("Enter: that line")
+    assert "unfinished" not in child.before
+    child.close(force=True)
+
+
+def test_what_is_said_to_be_wrong_is_refused_by_a_session_about_something_else(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "program.py").write_text(STEPS.replace("print(", "print('sum')\nprint("))
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "--wrong", "output:2", "program.py"])
+    child.expect("Right")
+    child.sendline("n")
+    child.expect("Question 2")
+    child.sendline("q")
+    child.expect(pexpect.EOF)
+    again = [*RUN[1:3], "debug", "--plain", "--wrong"]
+    child = spawned(tmp_path, RUN[0], [*again, "output:1"])
+    child.expect("add --fresh to start a new one")
+    child.expect(pexpect.EOF)
+    child = spawned(tmp_path, RUN[0], [*again, "output:2"])
+    child.expect("Question 2")
+    child.close(force=True)
+
+
+def test_a_person_who_resumes_is_asked_once_whether_to_run_it_again_for_marks(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "program.py").write_text(
+        "def made(n):\n    return [n, n + 1]\n\n"
+        "def passed(n):\n    return {'a': made(n), 'b': made(n + 5)}\n\n"
+        "def both(n):\n    return passed(n)\n\nprint(both(4))\n"
+    )
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child.expect("Enter: that line")
+    child.sendline("1")
+    child.expect("Right")
+    child.sendline("n result['a'][1]")
+    child.expect("Run it")
+    child.sendline("y")
+    child.expect("Question 2")
+    child.sendline("q")
+    child.expect(pexpect.EOF)
+    child = spawned(tmp_path, RUN[0], [*RUN[1:3], "debug", "--plain"])
+    child.expect(r"Run it again for your marks\? \[Y/n\] ")
+    child.sendline("")
+    child.expect("Question 2")
+    assert "is not known" not in child.before
+    child.close(force=True)
 
 
 def test_a_terminal_that_the_program_left_in_disorder_is_put_right(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from mutation import MutantBug, Subject, bugs
 from zoom_corpus import changed_line
-from zoom_runs import Copying, Followed, Intended, OneCall, uninstall
+from zoom_runs import Copying, Followed, Intended, OneCall
 
 from whence.langs.python.source.code_locations import first_line, functions
 from whence.langs.python.zoom.function_body import FunctionBody
@@ -145,7 +145,6 @@ def _in_place(bug: MutantBug, watch: Copying) -> Iterator[Any]:
     before = {name: sys.modules.pop(name) for name in ours()}
     finder = _ZoomFinder(watch, str(bug.folder / bug.file))
     argv, stdin = sys.argv, sys.stdin
-    watch.install()
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, str(bug.folder))
     sys.argv, sys.stdin = ["driver.py"], io.StringIO()
@@ -156,7 +155,6 @@ def _in_place(bug: MutantBug, watch: Copying) -> Iterator[Any]:
         sys.argv, sys.stdin = argv, stdin
         sys.path.remove(str(bug.folder))
         sys.meta_path.remove(finder)
-        uninstall()
         for name in ours():
             del sys.modules[name]
         sys.modules.update(before)

@@ -21,7 +21,7 @@ from whence.langs.python.record.snapshot import Snapshots
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.source.code_locations import first_line, functions
 from whence.langs.python.zoom.function_body import FunctionBody, find_body
-from whence.langs.python.zoom.instrumentation import ENTER, instrument
+from whence.langs.python.zoom.instrumentation import ENTER
 from whence.langs.python.zoom.segments import Segment, SegmentEnding, SegmentKind, read_segments
 from whence.langs.python.zoom.step_log import StepLog
 from whence.langs.python.zoom.step_recorder import (
@@ -179,10 +179,9 @@ def follow(
     """
     first = next(first_line(node) for each, node in functions(ast.parse(source)) if each == name)
     one = OneCall(find_body(source, first, name), name, file, first, nth, most, then)
-    one.watch.install()
     namespace: Scope = {"__name__": module}
     try:
-        exec(instrument(source, file, first, name), namespace)
+        exec(one.watch.compiled(source, file), namespace)
         if isinstance(run, str):
             eval(run, namespace)
         else:
@@ -190,18 +189,10 @@ def follow(
     except BaseException as problem:
         if isinstance(problem, KeyboardInterrupt):
             raise
-    finally:
-        uninstall()
     followed = one.followed(namespace)
     if followed is None:
         raise LookupError(f"{name} was called {one.entered} times")
     return followed
-
-
-def uninstall() -> None:
-    """Take away what rewritten code calls."""
-    for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
-        del builtins.__dict__[hook]
 
 
 def recorded(name: str) -> ColumnTree:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -19,11 +20,12 @@ from whence.app.progress import ProgressDisplay
 from whence.app.report_writing import check_output, write_report
 from whence.app.session_driver import SessionDriver
 from whence.app.session_request import SessionRequest
-from whence.errors import WhenceError
+from whence.errors import UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.replay_settings import ReplayMode, ReplaySettings
+from whence.model.symptom import Symptom
 from whence.model.verdict import Trust, TrustScope
-from whence.ports import Note, Opened, OracleSet, Tree
+from whence.ports import Note, Opened, OracleSet, Reruns, Tree
 from whence.report.record import exit_code
 from whence.search.registry import find_strategy
 from whence.session import log_entries
@@ -39,9 +41,9 @@ from whence.store.session_log import (
     put_aside,
 )
 from whence.ui.terminal.listing import find_function
-from whence.ui.terminal.loop import LEFT, converse
+from whence.ui.terminal.loop import LEFT, STOPPED, converse
 from whence.ui.terminal.messages import left_early
-from whence.ui.terminal.screen import Screen
+from whence.ui.terminal.screen import Screen, wrap
 from whence.ui.terminal.screen_choice import choose_screen
 
 First = Callable[[Screen], Sequence[Event] | Diagnosis]
@@ -55,15 +57,15 @@ def diagnose(
     first: First | None = None,
     *,
     top_is_wrong: bool = False,
-    symptom_is_named: bool = False,
+    symptom: Symptom | None = None,
     is_zoom: bool = False,
     about: str = "",
 ) -> int:
     """Hold the session, write the diagnosis, and return the exit code.
 
-    `top_is_wrong`: the user has already said so. `symptom_is_named`: the user is not asked what is
-    wrong with the run. `is_zoom`: the tree holds the steps of one call; oracles do not know them,
-    and answers are not stored. `about`: which of several trees of one file this is.
+    `top_is_wrong`: the user has already said so. `symptom`: what the user says is wrong with the
+    run. `is_zoom`: the tree holds the steps of one call; oracles do not know them, and answers are
+    not stored. `about`: which of several trees of one file this is.
     """
     tree = opened.tree
     # Errors in the request are raised before an earlier session is changed.
@@ -102,6 +104,7 @@ def diagnose(
             marks_lines=request.rerun is not False,
             may_run=bool(request.rerun),
             follows_unasked=request.rerun is None and not screen.interactive,
+            ask_to_run=lambda reruns: request.rerun is None and _ask_to_run(screen, reruns),
             waiting=waiting,
             answer_sink=(
                 None
@@ -125,8 +128,10 @@ def diagnose(
         if log is not None and log.entries:
             screen.note(f"Resuming the session in {log.path}; --fresh starts a new one.")
         resumes = log is not None and bool(log.entries)
+        if resumes and symptom is not None:
+            _check_symptom(opened, symptom, path)
         opening: Sequence[Event] | Diagnosis = ()
-        if not resumes and not symptom_is_named and ours.run_judge is not None:
+        if not resumes and symptom is None and ours.run_judge is not None:
             answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
             opening = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
         if not opening and first is not None and not resumes:
@@ -139,7 +144,7 @@ def diagnose(
             try:
                 outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
             except KeyboardInterrupt:
-                screen.note(left_early(driver, "stopped with Ctrl-C"))
+                screen.note(left_early(driver, STOPPED))
                 raise
             diagnosis = driver.diagnosis(outcome, left)
         oracle_gathering.say_notes(oracles, screen.note)
@@ -147,6 +152,27 @@ def diagnose(
     if driver.failures and diagnosis.status is not Status.FOUND:
         raise WhenceError("; ".join(driver.failures))
     return exit_code(diagnosis)
+
+
+def _check_symptom(opened: Opened, symptom: Symptom, path: Path) -> None:
+    """Refuse a symptom that is not the one that a resumed session is about."""
+    known = None if opened.symptoms is None else opened.symptoms.stored()
+    if known is None or replace(known, by_person=symptom.by_person) != symptom:
+        raise UsageError(
+            f"there is a session about {path} already, which began with something else that is "
+            "wrong: leave out --wrong to go on with it, or add --fresh to start a new one"
+        )
+
+
+def _ask_to_run(screen: Screen, reruns: Reruns) -> bool:
+    if not screen.interactive:
+        return False
+    told = f"What you marked can be followed if this runs again: {reruns.command}"
+    screen.say(*wrap(told, screen.width))
+    if not reruns.is_harmless:
+        screen.say("It repeats its effects on files and on other programs.")
+    reply = screen.read("Run it again for your marks? [Y/n] ")
+    return reply is not None and reply.strip().lower() in ("", "y", "yes")
 
 
 def _screen(request: SessionRequest, resources: ExitStack) -> Screen:

@@ -1,6 +1,6 @@
 """Shows long operations on the terminal: one line on standard error, erased at the end.
 
-It shows nothing if standard error is no terminal, and nothing in the first second.
+It shows nothing if standard error is no terminal, and nothing in the first half second.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TextIO
 
 from whence.printable_text import printable, raw
 
-_QUIET_SECONDS, _REFRESH_SECONDS = 1.0, 0.5
+_QUIET_SECONDS, _REFRESH_SECONDS = 0.5, 0.25
 _ERASE = "\r\x1b[K"
 _BAR = 20
 

@@ -29,20 +29,27 @@ def write_report(
     """Write what the options ask for, apart from what the session has shown."""
     state, sources, counts = driver.state, driver.sources, driver.counts
     findings = driver.findings(diagnosis)
+    inside = None
+    if driver.inside is not None:
+        inside = driver.inside.state, driver.inside.diagnosis(react(driver.inside.state))
     if request.format == "json":
         report = _record(driver, diagnosis, findings)
-        inside = driver.inside
-        if inside is not None:
-            report["zoom"] = _record(inside, inside.diagnosis(react(inside.state)))
+        if inside is not None and driver.inside is not None:
+            report["zoom"] = _record(driver.inside, inside[1])
         plain = request.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(request.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif request.format == "html":
         asked = f"{counts.person} answered by a person, {counts.oracles.total()} by others"
         test = _test_text(driver, diagnosis)
-        text = page(state, diagnosis, sources, asked=asked, test=test, findings=findings)
+        text = page(
+            state, diagnosis, sources, asked=asked, test=test, findings=findings, inside=inside
+        )
         _write(request.output, text)
     elif request.output is not None:
-        _write(request.output, "\n".join(lines(state, diagnosis, sources, findings)) + "\n")
+        text_lines = lines(state, diagnosis, sources, findings)
+        if inside is not None:
+            text_lines += ["", *lines(*inside, sources)]
+        _write(request.output, "\n".join(text_lines) + "\n")
     if request.regression_test is not None:
         note(_written_test(request.regression_test, driver, diagnosis))
 

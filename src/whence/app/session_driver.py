@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import UsageError, WhenceError
-from whence.model.call import OutcomeKind, locate_mark
+from whence.model.call import MarkedPart, OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -44,11 +44,12 @@ from whence.session.engine import apply, expansion
 from whence.session.events import Event, Outcome
 from whence.session.log_entries import InnerLog, InsideCall, LogEntry
 from whence.session.reaction import count_left, left_to_blame, narrow_diagnosis, only_suspect, react
-from whence.session.state import Facts, Options, State
+from whence.session.state import Facts, Options, State, covered_functions
 from whence.store.session_log import SessionLog
 from whence.tree.readable_call import readable_call
 
 MOST_CANDIDATES = 1000
+CHOOSING = "choosing the next question"
 UNREADABLE = "nobody: the call cannot be read"
 _MOST_LISTED = 3
 NOT_ALLOWED = "the program would have to be run again for it, and that was not allowed"
@@ -83,6 +84,9 @@ class AnswerSink(Protocol):
     def update(self, tree: Tree, answers: Sequence[Answer]) -> None:
         """These answers hold now: store the new ones, and withdraw those that are gone."""
 
+    def why_not_stored(self, tree: Tree, node: int) -> str:
+        """Why an answer about a call cannot be kept for other runs; empty if it can."""
+
 
 @dataclass
 class SessionDriver:
@@ -107,6 +111,8 @@ class SessionDriver:
     """Whether a person allowed that the program is run again."""
     follows_unasked: bool = False
     """Whether the program runs again for a marked part although no person can be asked."""
+    ask_to_run: Callable[[Reruns], bool] = lambda reruns: False
+    """Asks a person who resumes a session whether the program may run again for the marks."""
     waiting: Waiting = nullcontext
     recording_notes: tuple[str, ...] = ()
     """What the recorder noted about the run."""
@@ -136,7 +142,11 @@ class SessionDriver:
                 self._step(setting)
         if self.entries and not resumes:
             self._step(events.Begun())
-        outcome, is_allowed = react(self.state), True
+        with self.waiting(CHOOSING):
+            outcome, is_allowed = react(self.state), True
+        if resumes and isinstance(outcome, events.Trace) and self._needs_permission(outcome.answer):
+            assert self.reruns is not None
+            self.may_run = self.ask_to_run(self.reruns)
         while resumes and isinstance(outcome, events.Trace):
             is_allowed = self._trace(outcome.answer) and is_allowed
             outcome = self._step(events.MarkTraced(outcome.answer))
@@ -150,11 +160,13 @@ class SessionDriver:
         """Take in an event and say what is needed next."""
         if isinstance(event, events.Undone | events.Redone):
             steps = self._steps_back() if isinstance(event, events.Undone) else self._steps_forth()
-            for _ in range(steps):
-                self.state = apply(self.state, event)
-                self._keep(event)
-            self._remember()
-            return self._settled(react(self.state))
+            with self.waiting(CHOOSING):
+                for _ in range(steps):
+                    self.state = apply(self.state, event)
+                    self._keep(event)
+                self._remember()
+                outcome = react(self.state)
+            return self._settled(outcome)
         outcome = self._step(event)
         if isinstance(event, events.Answered):
             self.counts.person += len(event.answers)
@@ -218,6 +230,12 @@ class SessionDriver:
             raise result
         return result
 
+    def why_not_remembered(self, node: int) -> str:
+        """Why an answer about a call counts in this session only; empty if others know it."""
+        if self.answer_sink is None:
+            return ""
+        return self.answer_sink.why_not_stored(self.state.tree, node)
+
     def judged_right(self) -> list[int]:
         """The calls that were said to be right."""
         answers = self.state.facts.answers
@@ -248,16 +266,32 @@ class SessionDriver:
         """Whether a re-run that a person's command needs is made without asking again."""
         return self.follows_unasked or (self.marks_lines and reruns.is_harmless)
 
-    def _trace(self, answer: Answer) -> bool:
-        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
-        reruns = self.reruns
-        assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
+    def _needs_permission(self, answer: Answer) -> bool:
+        """Whether a person has to allow a re-run before a marked part is followed."""
+        reruns, part = self.reruns, self._marked_part(answer)
+        return (
+            isinstance(reruns, Following)
+            and part is not None
+            and answer.by == PERSON
+            and reruns.needs_run(answer.node, part)
+            and not (self.may_run or self._may_run_unasked(reruns))
+        )
+
+    def _marked_part(self, answer: Answer) -> MarkedPart | None:
+        """The part that an answer marks; None if its call cannot be read."""
         assert answer.mark is not None, "only a mark is traced"
         is_input = answer.verdict is Verdict.INADMISSIBLE
         try:
             call = self.state.tree.call(self.state.tree.position(answer.node))
-            part = locate_mark(call, answer.mark, input_side=is_input)
+            return locate_mark(call, answer.mark, input_side=is_input)
         except WhenceError:
+            return None
+
+    def _trace(self, answer: Answer) -> bool:
+        """Find the origin of a marked part, or give it up; returns whether that was allowed."""
+        reruns, part = self.reruns, self._marked_part(answer)
+        assert isinstance(reruns, Following), "marks are traced only if reruns can follow them"
+        if part is None:
             return True  # nothing to follow; the report says that the call cannot be read
         if not reruns.needs_run(answer.node, part):
             return True
@@ -273,11 +307,12 @@ class SessionDriver:
         return True
 
     def _step(self, event: Event) -> Outcome:
-        # Kept before the reaction, which may take long and be interrupted.
-        self.state = apply(self.state, event)
-        if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
-            self._keep(event)
-        return react(self.state)
+        with self.waiting(CHOOSING):
+            # Kept before the reaction, which may take long and be interrupted.
+            self.state = apply(self.state, event)
+            if not isinstance(event, events.Started | events.Expanded | events.MarkTraced):
+                self._keep(event)
+            return react(self.state)
 
     def _steps_back(self) -> int:
         """How many steps undo takes: an oracle's answer alone would be given again at once."""
@@ -426,8 +461,17 @@ class SessionDriver:
                     self._hold_place()
             else:
                 self.entries.append(entry)
+                self._count(event)
         if lost:
             self.notify(f"{lost} earlier answers are about calls that no longer exist.")
+
+    def _count(self, event: Event) -> None:
+        """Count the answers of an earlier process."""
+        for answer in event.answers if isinstance(event, events.Answered) else ():
+            if answer.by == PERSON:
+                self.counts.person += 1
+            elif answer.by not in (SYMPTOM, UNREADABLE, SAID_OUTSIDE):
+                self.counts.oracles[answer.by] += 1
 
     def _hold_place(self) -> None:
         """Stand in for an entry that is lost: an undo that follows takes back nothing before it."""
@@ -478,7 +522,7 @@ def said_before(state: State, tree: Tree) -> list[Event]:
         if verdict in (Verdict.RIGHT, Verdict.INADMISSIBLE):
             answers.append(Answer(node, verdict, by=SAID_OUTSIDE))
     facts = state.facts
-    trusts = [events.TrustGiven(trust) for trust in facts.trusts]
+    trusts = [events.TrustGiven(trust) for trust in facts.trusts if covered_functions(tree, trust)]
     return [events.StrategyChosen(facts.strategy), *trusts, events.Answered(tuple(answers))]
 
 

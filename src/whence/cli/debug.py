@@ -45,5 +45,5 @@ def run(options: argparse.Namespace) -> int:
             opened, wrong, screen, asks=asks, fresh=options.fresh,
             is_script=options.answers is not None or options.no_session,
         ),
-        symptom_is_named=options.wrong is not None,
+        symptom=wrong,
     )  # fmt: skip

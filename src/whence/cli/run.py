@@ -17,6 +17,7 @@ from pathlib import Path
 from whence.app import diagnosing
 from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
+from whence.app.unfinished_session import UnfinishedSession, unfinished_session
 from whence.cli import record, session_options
 from whence.errors import WhenceError
 from whence.langs.python.debuggee.run_as_python import Target
@@ -28,7 +29,13 @@ from whence.langs.python.launching.first_run import (
     run_first,
 )
 from whence.langs.python.recording_signature import key_folder, sign
-from whence.langs.python.recordings import new_recording, remove, remove_companions
+from whence.langs.python.recordings import (
+    latest_named,
+    new_recording,
+    remove,
+    remove_companions,
+)
+from whence.ui.terminal.screen_choice import choose_screen
 
 _USAGE = "whence run [OPTIONS] (script.py | -m MODULE | -c CODE) [ARGS]"
 
@@ -82,6 +89,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     target.check()
     record.check(options)
     session_options.check(options)
+    earlier = _earlier_session(options, target)
+    if earlier is not None:
+        return diagnosing.diagnose(session_options.read(options), earlier.opened, earlier.path)
     if options.reference is not None:
         options.whole_values = True  # calls are made again from what was recorded of them
     recording = options.recording or new_recording(record.short_name(target))
@@ -107,8 +117,24 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
     return diagnosing.diagnose(
         session_options.read(options), opened, recording,
         lambda screen: first_answers(opened, options.wrong, screen, asks=True),
-        symptom_is_named=options.wrong is not None,
+        symptom=options.wrong,
     )  # fmt: skip
+
+
+def _earlier_session(options: argparse.Namespace, target: Target) -> UnfinishedSession | None:
+    """The unfinished session about this program that a person wants to go on with."""
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    is_named = options.recording or options.session or options.wrong or options.reference
+    if not at_terminal or options.answers or is_named or options.fresh or options.no_session:
+        return None
+    earlier = unfinished_session(latest_named(record.short_name(target)), target.words)
+    if earlier is None:
+        return None
+    screen = choose_screen(answers=None, output=None, plain=options.plain)
+    answers = "1 answer" if earlier.answers == 1 else f"{earlier.answers} answers"
+    screen.say(f"A session about this program was left unfinished, with {answers}.")
+    reply = screen.read("Go on with it? n runs the program again. [Y/n] ")
+    return earlier if reply is not None and reply.strip().lower() in ("", "y", "yes") else None
 
 
 def _first_run(options: argparse.Namespace, target: Target, recording: Path) -> FirstRun:

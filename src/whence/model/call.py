@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from whence.errors import UsageError
-from whence.model.value import Kind, Limits, Steps, Value, atom, parse_path, show
+from whence.model.value import Kind, Limits, Steps, Value, atom, parse_path, parse_steps, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ def _split(call: Call, text: str) -> tuple[str, Steps]:
     for root in sorted(roots(call), key=len, reverse=True):
         rest = text.removeprefix(root)
         if text.startswith(root) and (not rest or rest[0] in "[."):
-            return root, parse_path("x" + rest)[1]
+            return root, parse_steps(text, len(root))
     return parse_path(text)
 
 

@@ -336,7 +336,8 @@ def _span(text: str, step: str) -> str:
     if places is None and step[:1] == "[" and letters and letters in text:
         begin = text.index(letters)
         return f"[{begin}:{begin + len(letters)}]"
-    raise UsageError(f"{text!r} has no part {step}; name letters of it, as ['{text[:3]}'] or [0:3]")
+    shown = cut(repr(text), BRIEF.characters)
+    raise UsageError(f"{shown} has no part {step}; name letters of it, as ['{text[:3]}'] or [0:3]")
 
 
 def _loose(step: str) -> str:
@@ -347,6 +348,15 @@ def _loose(step: str) -> str:
     return inner
 
 
+def parse_steps(text: str, start: int) -> Steps:
+    """The steps of a path from a position on. What does not parse is a `UsageError`."""
+    steps: list[str] = []
+    while start < len(text):
+        start, step = _parse_step(text, start)
+        steps.append(step)
+    return tuple(steps)
+
+
 def parse_path(text: str) -> tuple[str, Steps]:
     """Split `result[2].name` into its root and steps. What does not parse is a `UsageError`."""
     text = text.strip()
@@ -355,12 +365,7 @@ def parse_path(text: str) -> tuple[str, Steps]:
         raise UsageError(
             f"{text!r} is not a path: write a name and then parts, as in result[2].name"
         )
-    steps: list[str] = []
-    position = root.end()
-    while position < len(text):
-        position, step = _parse_step(text, position)
-        steps.append(step)
-    return root.group(), tuple(steps)
+    return root.group(), parse_steps(text, root.end())
 
 
 def _parse_step(text: str, start: int) -> tuple[int, str]:

@@ -55,12 +55,22 @@ def page(
     asked: str,
     test: str = "",
     findings: Findings = NOT_ASKED,
+    inside: tuple[State, Diagnosis] | None = None,
 ) -> str:
-    """The whole file. `asked` says how much was asked of whom; `test` is a regression test."""
+    """The whole file.
+
+    `asked` says how much was asked of whom; `test` is a regression test; `inside` is a session
+    about the steps of the call at fault.
+    """
     parts = explain(state, diagnosis, sources, findings)
     title = "<h2>A test that fails until the fault is fixed</h2>"
     shown_test = [f"{title}\n<pre>{_text(test)}</pre>"] if test else []
-    body = "\n".join([*_body(parts), *shown_test, *_answers(state, asked)])
+    body = "\n".join([
+        *_body(parts),
+        *(() if inside is None else _body(explain(*inside, sources), level=2)),
+        *shown_test,
+        *_answers(state, asked),
+    ])  # fmt: skip
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -75,8 +85,9 @@ def _text(text: str) -> str:
     return escape(shown)
 
 
-def _body(parts: Explanation) -> Iterator[str]:
-    yield f"<h1>{_text(parts.headline)}</h1>"
+def _body(parts: Explanation, level: int = 1) -> Iterator[str]:
+    inner = f"h{level + 1}"
+    yield f"<h{level}>{_text(parts.headline)}</h{level}>"
     for sentence in parts.sentences:
         yield f"<p>{_text(sentence)}</p>"
     if parts.source is not None:
@@ -86,11 +97,11 @@ def _body(parts: Explanation) -> Iterator[str]:
     elif parts.no_source:
         yield f'<p class="quiet">{_text(parts.no_source)}</p>'
     for label, items in parts.rows:
-        yield f"<h2>{_text(label)}</h2>\n<ul>"
+        yield f"<{inner}>{_text(label)}</{inner}>\n<ul>"
         yield from (f"<li><code>{_text(item)}</code></li>" for item in items)
         yield "</ul>"
     if parts.doubts:
-        yield "<h2>Doubts</h2>\n<ul>"
+        yield f"<{inner}>Doubts</{inner}>\n<ul>"
         yield from (f"<li>{_text(doubt)}</li>" for doubt in parts.doubts)
         yield "</ul>"
 

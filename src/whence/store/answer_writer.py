@@ -52,7 +52,6 @@ class AnswerWriter:
             if _differs(answer, self._written.get(digest))
         ]
         gone = [answer for digest, answer in self._written.items() if digest not in holding]
-        self._report_unidentified(answers)
         if not new and not gone:
             return
         date = now()
@@ -81,15 +80,10 @@ class AnswerWriter:
             self._report_once("written", f"Answers are remembered in {path} for later runs.")
         self._written = holding
 
-    def _report_unidentified(self, answers: Sequence[Answer]) -> None:
-        for answer in answers:
-            why = self._equations.get(answer.node)
-            if answer.by == PERSON and isinstance(why, str):
-                self._report_once(
-                    "unidentified",
-                    f"Call {answer.node} is not known in full, so what you say of it is not "
-                    f"remembered: {why}.",
-                )
+    def why_not_stored(self, tree: Tree, node: int) -> str:
+        """Why an answer about a call cannot be kept for other runs; empty if it can."""
+        equation = self._equation(tree, node)
+        return equation if isinstance(equation, str) else ""
 
     def _report_once(self, topic: str, text: str) -> None:
         if topic not in self._reported:

@@ -61,6 +61,9 @@ class DrivenSession(Protocol):
     ) -> RegressionTest:
         """A test of a diagnosis that was seen to fail; `WhenceError` says why there is none."""
 
+    def why_not_remembered(self, node: int) -> str:
+        """Why an answer about a call counts in this session only; empty if others know it."""
+
     def zoom(self, node: int) -> tuple[DrivenSession, Outcome]:
         """A session inside a call that is wrong, and what it needs first."""
 

@@ -117,3 +117,22 @@ def test_no_test_is_written_where_no_call_was_found(
     assert debug(recorded, tmp_path, "--regression-test", answers="n\n") == 1
     assert "no call was found to be at fault" in " ".join(capsys.readouterr().out.split())
     assert not (tmp_path / "tests").exists()
+
+
+def test_after_a_resume_all_answers_are_counted(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ("--session", "kept.session")
+    debug(recorded, tmp_path, *kept, answers="n\nn\n")
+    debug(recorded, tmp_path, *kept, "--format", "html", "-o", "r.html", answers="y\nn\n")
+    assert "4 answered by a person, 0 by others" in (tmp_path / "r.html").read_text()
+
+
+def test_what_a_zoom_found_is_in_the_report(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The body of the module is trusted, and none of its calls is among the steps.
+    for form, file in (("html", "r.html"), ("text", "r.txt")):
+        debug(recorded, tmp_path, "--format", form, "-o", file, answers=f"{ALL}zoom\ny\nn\n")
+        text = (tmp_path / file).read_text()
+        assert "The fault is in Cart.add" in text and "fault is in Cart.add, line 11" in text, text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.app.session_driver import SessionDriver
+from whence.app.session_driver import CHOOSING, SessionDriver
 from whence.errors import CannotExpand, UsageError, WhenceError
 from whence.model.call import Mark, MarkedPart
 from whence.model.diagnosis import Diagnosis, Status
@@ -292,6 +293,9 @@ class Notes:
     def update(self, tree: Any, answers: Any) -> None:
         self.updates.append([answer.node for answer in answers if answer.by == "person"])
 
+    def why_not_stored(self, tree: Any, node: int) -> str:
+        return ""
+
 
 def test_an_answer_sink_hears_of_every_answer_and_of_what_is_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
@@ -497,3 +501,17 @@ def test_an_answer_is_logged_before_anything_that_can_be_interrupted(
         driver.send(said)
     log.close()
     assert SessionLog(tmp_path / "session", TREE, "tree", log_entries).entries[-1] == said
+
+
+def test_a_person_is_told_that_the_next_question_is_chosen() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[None]:
+        told.append(what)
+        yield
+
+    debugging = SessionDriver(top_down(), waiting=waiting)
+    person(debugging, debugging.start())
+    debugging.send(Undone())
+    assert told == [CHOOSING] * 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -408,3 +410,84 @@ def test_a_generator_that_was_left_is_gone_into_up_to_where_it_waits(tmp_path: P
     assert "yields 1, it waits there" in shown[-1].equation()
     assert shown[-1].outcome.kind is OutcomeKind.YIELDED
     assert not any("what came after that" in each.equation() for each in shown)
+
+
+ADDRESSES = """\
+import builtins
+
+
+class Key:
+    def __init__(self, name):
+        self.name, self.number = name, hash(object())
+        self._hash = hash((Key, id(self)))
+        self.address = id(self)
+        self.text = repr(object())
+
+
+def size(key):
+    return len(key.name) + 1
+
+
+def total(keys):
+    found = sum(map(size, keys))
+    visible = [name for name in {**vars(builtins), **globals()} if "zoom" in name or "@" in name]
+    return found, visible
+
+
+print(total([Key("a"), Key("bb")]))
+"""
+
+
+def test_what_depends_on_addresses_is_no_divergence_and_no_hook_is_visible(tmp_path: Path) -> None:
+    (tmp_path / "keys.py").write_text(ADDRESSES)
+    recording = tmp_path / "run.whence"
+    record_repeatably(recording, ["keys.py"], tmp_path, check=True)
+    steps = inside(recording, "total")
+    last = steps.call(len(steps.columns) - 1).equation()
+    assert "returns (5, [])" in last
+
+
+def test_another_number_is_a_divergence(tmp_path: Path) -> None:
+    text = ADDRESSES.replace("hash((Key, id(self)))", "0").replace("hash(object())", "COUNT")
+    count = "import os\nCOUNT = os.getpid()\n"
+    (tmp_path / "keys.py").write_text(count + text)
+    recording = tmp_path / "run.whence"
+    record_repeatably(recording, ["keys.py"], tmp_path, check=True)
+    with pytest.raises(WhenceError, match=r"the re-run diverged: at call .*number="):
+        inside(recording, "total")
+
+
+CHILDREN = """\
+import os
+
+
+def price(n):
+    return n + 1
+
+
+def main():
+    if os.fork() == 0:
+        price(1)
+        os._exit(0)
+    os.wait()
+    print(price(2))
+
+
+main()
+"""
+
+
+def test_zoom_is_not_offered_for_a_call_of_a_child_process(tmp_path: Path) -> None:
+    (tmp_path / "children.py").write_text(CHILDREN)
+    recording = tmp_path / "run.whence"
+    words = [sys.executable, "-m", "whence", "record", "-o", "run.whence", "children.py"]
+    subprocess.run(words, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    opened = open_any(recording)
+    tree, reruns = opened.tree, opened.reruns
+    assert isinstance(reruns, Zooming)
+    calls = [
+        tree.id(position)
+        for position in range(len(tree.columns))
+        if tree.functions[int(tree.columns.function[position])].qualname == "price"
+    ]
+    assert sorted(map(reruns.can_zoom, calls)) == [False, True]

@@ -208,3 +208,13 @@ def test_a_mark_on_one_of_many_printed_lines_makes_no_value_of_the_others(
     assert made == ["'line 700'"]
     with pytest.raises(UsageError, match=r"has no part \[1000\]; it has \[0\], \[1\]"):
         find_mark(replace(call(), **printed), "printed[1000]", input_side=False)
+
+
+def test_a_path_that_is_not_one_is_quoted_as_it_was_typed_and_a_long_text_is_cut() -> None:
+    text = Value(Kind.ATOM, repr("abc" * 1000))
+    call = Call(Function("f"), Rule("f", "f"), Outcome(OutcomeKind.RETURNED, text))
+    with pytest.raises(UsageError, match=r"^'result\[': the bracket at column 7 is not closed"):
+        find_mark(call, "result[", input_side=False)
+    with pytest.raises(UsageError) as problem:
+        find_mark(call, "result[5000]", input_side=False)
+    assert "has no part [5000]" in str(problem.value) and len(str(problem.value)) < 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -427,6 +428,7 @@ def test_at_a_terminal_the_session_follows(make_project: Any) -> None:
         env=little.environment(TERM="dumb", NO_COLOR="1"), encoding="utf-8", timeout=60,
     )  # fmt: skip
     child.expect("Which side is wrong")
+    assert re.search(r"[\r\n]test_little.py::test_double\[1\]: \d+ calls recorded", child.before)
     child.sendline("l")
     child.expect("double")
     child.expect("Right")

@@ -75,13 +75,14 @@ def test_who_answers_after_a_disagreement_settles_it(file: AnswerFile) -> None:
     }
 
 
-def test_that_an_answer_cannot_be_remembered_is_said_once(file: AnswerFile) -> None:
+def test_that_an_answer_cannot_be_remembered_is_said_when_asked_for(file: AnswerFile) -> None:
     notes: list[str] = []
     nothing = AnswerWriter(file, lambda node, call: "x: too long", notes.append, "Ada")
     nothing.update(TREE, [Answer(1, Verdict.RIGHT)])
     nothing.update(TREE, [Answer(1, Verdict.RIGHT), Answer(2, Verdict.RIGHT)])
-    assert len(notes) == 1
-    assert notes[0].endswith("is not remembered: x: too long.")
+    assert notes == []
+    assert nothing.why_not_stored(TREE, 1) == "x: too long"
+    assert writer(file).why_not_stored(TREE, 1) == ""
     assert not file.path.exists()
 
 

@@ -73,7 +73,7 @@ def nearest(start: Path | None = None) -> Path | None:
 def new_recording(name: str, start: Path | None = None) -> Path:
     """Create the empty file of the next recording, so that no other process takes its name."""
     runs = folder(start) / _RUNS
-    fit = _UNFIT.sub("-", name).strip("-.")[:_LONGEST_NAME] or "run"
+    fit = _fit(name)
     try:
         with _locked(runs):
             number = max(map(_number, _files(runs)), default=0) + 1
@@ -103,6 +103,18 @@ def recordings(start: Path | None = None) -> list[Path]:
         return []
     complete = [file for file in _files(path / _RUNS) if file.stat().st_size]
     return sorted(complete, key=_number)
+
+
+def latest_named(name: str, start: Path | None = None) -> Path | None:
+    """The newest recording that `new_recording` made for this name."""
+    fit = _fit(name)
+    named = [file for file in recordings(start) if file.stem.rpartition("-")[0] == fit]
+    return named[-1] if named else None
+
+
+def _fit(name: str) -> str:
+    """A name as part of a file's name."""
+    return _UNFIT.sub("-", name).strip("-.")[:_LONGEST_NAME] or "run"
 
 
 def latest(start: Path | None = None) -> Path | None:

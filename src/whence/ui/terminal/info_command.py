@@ -35,6 +35,9 @@ def info_lines(session: DrivenSession, node: int, question: Question | None) -> 
         if answer.by != PERSON:
             reason = f": {answer.reason}" if answer.reason else ""
             rows.append(("judged", f"{SAID[answer.verdict]}, by {answer.by}{reason}"))
+    why_not = session.why_not_remembered(node)
+    if why_not:
+        rows.append(("answer", f"holds in this session, not in other runs: {why_not}"))
     if isinstance(session.reruns, Freezing):
         frozen = session.reruns.frozen(node)
         rows += [("again", frozen)] if frozen else []

@@ -49,6 +49,7 @@ from whence.ui.terminal.trust_command import find_trust
 
 LEFT = "left with quit"
 RAN_OUT = "the answers ran out"
+STOPPED = "stopped with Ctrl-C"
 _SCROLLS = 6
 """After more lines than this the question is shown again."""
 
@@ -270,6 +271,10 @@ class _Conversation:
         before = self.session.state
         try:
             self.outcome = self.session.send(event)
+        except KeyboardInterrupt:
+            if isinstance(self.outcome, events.Found | events.Exhausted):
+                raise  # this diagnosis may no longer stand
+            raise _Left(STOPPED) from None
         except WhenceError:
             # The session may have taken in the event before something else failed, say an oracle.
             if self.session.state is not before:

@@ -126,7 +126,10 @@ class OutcomeView:
                 also = "rest searches on, " if rest else ""
                 return f"Enter ends; {also}undo, distrust, list, save, help > "
             case Found(diagnosis):
-                can_zoom = isinstance(self._session.reruns, Zooming)
+                reruns, node = self._session.reruns, diagnosis.node
+                can_zoom = (
+                    isinstance(reruns, Zooming) and node is not None and reruns.can_zoom(node)
+                )
                 also = "zoom, undo, source" if can_zoom else "undo, list, source"
                 test = ", test" if self._has_test(diagnosis) else ""
                 return f"Enter ends; reject if this is not it; {also}{test}, save, help > "

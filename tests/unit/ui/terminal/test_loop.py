@@ -15,7 +15,7 @@ from whence.session.events import Found
 from whence.session.state import State
 from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal.info_command import callers
-from whence.ui.terminal.loop import LEFT, RAN_OUT, converse
+from whence.ui.terminal.loop import LEFT, RAN_OUT, STOPPED, converse
 from whence.ui.terminal.plain import PlainScreen
 from whence.ui.terminal.switches import SWITCHES
 
@@ -39,6 +39,18 @@ def test_answers_that_run_out_are_told(small: State, session: Session) -> None:
 def test_leaving_is_told(small: State, session: Session) -> None:
     assert session(small, "n", "q", "y")[2] == LEFT
     assert session(small, "n", typed=True)[2] == LEFT
+
+
+def test_ctrl_c_while_the_next_question_is_chosen_leaves_with_what_is_known(
+    small: State, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(driver: SessionDriver, event: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SessionDriver, "send", interrupted)
+    seen, _, left = session(small, "n")
+    assert left == STOPPED
+    assert seen.endswith("No fault was found yet: stopped with Ctrl-C.\n")
 
 
 def test_only_questions_are_counted_and_only_once(small: State, session: Session) -> None:

@@ -24,7 +24,7 @@ from whence.langs.python.record import one_test
 from whence.langs.python.record.children import leave
 from whence.langs.python.record.journal.journal_choice import Journal, journal_of
 from whence.langs.python.record.recording import Recording, WrittenRecording
-from whence.langs.python.record.repeatable import aside, directly
+from whence.langs.python.record.repeatable import aside, directly, uncounted
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.trace.trace_format import STOPPED
 from whence.printable_text import printable
@@ -72,7 +72,7 @@ class Debuggee:
         channel = -1 if order.checkpoints is None else order.checkpoints.control
         self._journal = journal_of(order.journal, playback, recording.output, recording, channel)
         zoom = order.task.zoom
-        self._zoom = _zoom_watch(zoom, recording, self._journal) if zoom else None
+        self._zoom = uncounted(_zoom_watch)(zoom, recording, self._journal) if zoom else None
         self._checkpoints = self._checkpoint_forks() if order.checkpoints else None
 
     def run(self) -> NoReturn:

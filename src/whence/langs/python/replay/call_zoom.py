@@ -14,7 +14,7 @@ from typing import Any
 
 from whence.langs.python.debuggee.order import Task, Zoom
 from whence.langs.python.oracles.type_hints import unchanged_files
-from whence.langs.python.replay.alignment import contradiction, first_divergence
+from whence.langs.python.replay.alignment import contradiction, first_divergence, texts_agree
 from whence.langs.python.replay.full_replay import FullReplay
 from whence.langs.python.replay.rerun_process import (
     CannotReplay,
@@ -49,6 +49,10 @@ class CallZoom:
 
     tree: ColumnTree
     full: FullReplay
+
+    def check(self, node: int) -> None:
+        """Raise `CannotReplay` if it is known that a call cannot be zoomed into."""
+        self._body_of(node)
 
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
         """The steps of a call as a tree, and where values came from among them."""
@@ -151,6 +155,6 @@ def _other_end(call: Call, events: StepLog, whole: Segment) -> str:
         return ""
     before, now = outcome.value, events.value(whole.value)
     comparable = before.kind is Kind.ATOM and not (is_cut(before) or is_cut(now))
-    if comparable and show(before) != show(now):
+    if comparable and not texts_agree(show(before), show(now)):
         return f"gave {show(before)}, now {show(now)}"
     return ""

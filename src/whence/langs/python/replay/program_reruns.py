@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from whence.errors import WhenceError
 from whence.langs.python.replay.call_details import CallDetails
 from whence.langs.python.replay.call_target import target_at
 from whence.langs.python.replay.call_zoom import CallZoom
@@ -146,6 +147,15 @@ class ProgramReruns:
         return f"not frozen: {why}" if why else ""
 
     # --- Zooming ---------------------------------------------------------------------------------
+
+    def can_zoom(self, node: int) -> bool:
+        """Whether the process of a call is recorded again, and its text is known."""
+        try:
+            self._check_process(node)
+            self._zoom.check(node)
+        except WhenceError:
+            return False
+        return True
 
     def zoom(self, node: int) -> tuple[ColumnTree, StepProvenance]:
         """The steps of a call as a tree, and where values came from among them."""

@@ -1,8 +1,8 @@
 """Rewrites one function so that the target call logs what its statements do.
 
 The function gets a second, instrumented body that only the target call runs; every other call runs
-the original one. The hooks that it calls have names that begin with `@`, which no program can use.
-A module runs once, so it has only the instrumented body.
+the original one. The hooks that it calls are constants of the code, so no name of them is visible
+to the program. A module runs once, so it has only the instrumented body.
 
 Invariant: the instrumented body does what the original does, in the same order and from the same
 frame, and calls no method of a value to log it.
@@ -11,6 +11,7 @@ frame, and calls no method of a value to log it.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -35,7 +36,7 @@ ENTER, AT, DONE, ROUND, TEST, ITEMS, RETURNED, YIELDED, SENT, PART, CAUGHT, RAIS
         "caught", "raised", "left", "body",
     )
 )  # fmt: skip
-"""The names of the hooks that the instrumented body calls."""
+"""The texts that stand for the hooks in the compiled code until `with_hooks` replaces them."""
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -60,6 +61,20 @@ def instrument(
     else:
         _make_dual(owner, written, instrumenter)
     return compile_quietly(ast.fix_missing_locations(tree), file)
+
+
+def with_hooks(code: CodeType, hooks: Mapping[str, Callable[..., object]]) -> CodeType:
+    """The instrumented code with the hooks in place of the texts that stand for them."""
+    constants = tuple(
+        with_hooks(constant, hooks)
+        if isinstance(constant, CodeType)
+        else hooks.get(constant, constant)
+        if type(constant) is str
+        else constant
+        for constant in code.co_consts
+    )
+    is_same = all(one is other for one, other in zip(constants, code.co_consts, strict=True))
+    return code if is_same else code.replace(co_consts=constants)
 
 
 def _make_dual(
@@ -198,7 +213,7 @@ class _Parts(ast.NodeTransformer):
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+    return ast.Call(ast.Constant(name), list(arguments), [])
 
 
 def _logged(name: str, number: int, value: ast.expr) -> ast.expr:

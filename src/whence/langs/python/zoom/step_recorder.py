@@ -11,7 +11,6 @@ target costs one comparison.
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import json
 import os
@@ -25,7 +24,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any, TypeVar
 
 from whence.langs.python.record.options import Bound
-from whence.langs.python.record.repeatable import Aside, directly
+from whence.langs.python.record.repeatable import Aside, directly, uncounted
 from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
 from whence.langs.python.record.summaries import SUMMARIES
 from whence.langs.python.source.pytest_modules import Asserts, replace_test_modules
@@ -45,6 +44,7 @@ from whence.langs.python.zoom.instrumentation import (
     TEST,
     YIELDED,
     instrument,
+    with_hooks,
 )
 from whence.secret_values import secrets_for
 
@@ -58,6 +58,9 @@ _T = TypeVar("_T")
 _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 _CODE = (FunctionType, BuiltinFunctionType, ModuleType)
+
+_WRAPPER = getattr(uncounted(len), "__code__", None)
+"""The code of the function between a hook and the program, if there is one."""
 
 # Bound now, because the program may replace them.
 _open, _frame, _exit, _fstat, _exc_info = open, sys._getframe, os._exit, os.fstat, sys.exc_info
@@ -134,18 +137,23 @@ class StepRecorder:
         self._over = False
         self._handled: object = None
         self._process = os.getpid()
+        self._hooks = self._made_hooks()
 
-    def install(self) -> None:
-        """Make the hooks visible to rewritten code."""
+    def _made_hooks(self) -> dict[str, Callable[..., object]]:
+        """The hooks that rewritten code calls. All but the first take no hash that counts."""
         hooks: Mapping[str, Callable[..., object]] = {
-            ENTER: self._enter, AT: self._at, DONE: self._event("done"),
+            AT: self._at, DONE: self._event("done"),
             ROUND: self._event("round"), TEST: self._value_event("test"),
             ITEMS: self._value_event("items"), RETURNED: self._value_event("return"),
             YIELDED: self._value_event("yield"), SENT: self._value_event("sent"),
             PART: self._part, CAUGHT: self._caught, RAISED: self._raised, LEFT: self._left,
             BODY: self._body,
         }  # fmt: skip
-        builtins.__dict__.update({name: self._aside(hook) for name, hook in hooks.items()})
+        made = {name: self._aside(uncounted(hook)) for name, hook in hooks.items()}
+        made[ENTER] = self._aside(self._enter)
+        for hook in made.values():
+            hash(hook)  # as a constant of the code it may be hashed when the program runs
+        return made
 
     def compiled(self, source: bytes | str, file: str) -> CodeType:
         """The code of a module; the one with the target function is rewritten."""
@@ -165,10 +173,10 @@ class StepRecorder:
         self, source: bytes | str, file: str, asserts: Asserts | None = None
     ) -> CodeType:
         request = self._request
-        code: CodeType = self._aside(instrument)(
+        code: CodeType = self._aside(uncounted(instrument))(
             source, file, request.first_line, request.name, asserts
         )
-        return code
+        return with_hooks(code, self._hooks)
 
     # --- the hooks ---------------------------------------------------------------
 
@@ -176,7 +184,7 @@ class StepRecorder:
         if self._here() != self._request.node or os.getpid() != self._process:
             return False
         self._handled = _exc_info()[1]
-        self._log_event("enter", -1, None, _frame(1))
+        uncounted(self._log_event)("enter", -1, None, _frame(1))
         return True
 
     def _at(self, number: int) -> None:
@@ -184,17 +192,17 @@ class StepRecorder:
         if last[0] == "done":  # nothing happens between two statements
             self._events.append(["at", number, None, [], *last[4:]])
         else:
-            self._log_event("at", number, None, _frame(1))
+            self._log_event("at", number, None, self._frame())
 
     def _event(self, kind: str) -> Callable[[int], None]:
         """The hook that logs an event of a statement."""
-        return lambda number: self._log_event(kind, number, None, _frame(1))
+        return lambda number: self._log_event(kind, number, None, self._frame())
 
     def _value_event(self, kind: str) -> Callable[[int, _T], _T]:
         """The hook that logs an event with a value, and returns the value."""
 
         def hook(number: int, value: _T) -> _T:
-            self._log_event(kind, number, self._value(value, STATE_BOUND), _frame(1))
+            self._log_event(kind, number, self._value(value, STATE_BOUND), self._frame())
             return value
 
         return hook
@@ -205,17 +213,17 @@ class StepRecorder:
 
     def _caught(self, number: int) -> None:
         """A handler or a `finally` begins."""
-        self._log_event("caught", number, self._exception(), _frame(1))
+        self._log_event("caught", number, self._exception(), self._frame())
 
     def _raised(self) -> None:
-        self._log_event("raise", -1, self._exception(), _frame(1))
+        self._log_event("raise", -1, self._exception(), self._frame())
 
     def _left(self) -> None:
-        self._log_event("left", -1, None, _frame(1))
+        self._log_event("left", -1, None, self._frame())
         self._finish("left")
 
     def _body(self) -> _ModuleBody:
-        return _ModuleBody(self._aside(self._module_left), _frame(1))
+        return _ModuleBody(self._aside(uncounted(self._module_left)), self._frame())
 
     def _module_left(self, is_raised: bool, frame: FrameType) -> None:
         if is_raised:
@@ -224,6 +232,13 @@ class StepRecorder:
         self._finish("left")
 
     # --- writing the log --------------------------------------------------------------------------
+
+    def _frame(self) -> FrameType:
+        """The frame of the program that called the hook that calls this."""
+        frame = _frame(2)
+        is_wrapped = frame.f_code is _WRAPPER
+        assert not is_wrapped or frame.f_back is not None, "the program called the wrapper"
+        return frame.f_back if is_wrapped and frame.f_back is not None else frame
 
     def _exception(self) -> int | None:
         error = _exc_info()[1]
@@ -318,7 +333,7 @@ class _ZoomFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """The module of the target function; the normal finders find all others."""
         replace_test_modules(self._watch.compiled_test)
-        spec = PathFinder.find_spec(fullname, path, target)
+        spec = uncounted(PathFinder.find_spec)(fullname, path, target)
         if spec is None or spec.origin != self._file or type(spec.loader) is not SourceFileLoader:
             return None
         loader = _ZoomLoader(fullname, spec.origin)
@@ -358,7 +373,6 @@ def start(
         _exit(0)
 
     watch = StepRecorder(request, here, calls, ended, aside)
-    watch.install()
     sys.meta_path.insert(0, _ZoomFinder(watch, request.file))
     descriptor = os.open(printed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
     os.dup2(descriptor, _OUTPUT)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import io
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import bug_corpus
@@ -17,7 +15,6 @@ from zoom_runs import recorded
 
 from whence.langs.python.source.code_locations import first_line, functions
 from whence.langs.python.zoom.function_body import CannotZoom, find_body
-from whence.langs.python.zoom.instrumentation import instrument
 from whence.langs.python.zoom.segments import Segment, read_segments
 from whence.langs.python.zoom.step_log import StepLog
 from whence.langs.python.zoom.step_recorder import StepRecorder, ZoomRequest
@@ -41,8 +38,8 @@ def test_a_program_does_the_same_when_one_of_its_functions_tells(
     for name, node in [*chosen, ("<module>", None)]:
         first = first_line(node) if node is not None else 0
         sys.stdin.seek(0)
-        with _watched(source, first, name) as found:
-            assert _run(instrument(source, "buggy.py", first, name)) == usual
+        watch, found = _watched(source, first, name)
+        assert _run(watch.compiled(source, "buggy.py")) == usual
         for each in found:
             told += 1
             _check(source, first, name, each)
@@ -209,8 +206,8 @@ def _does_the_same(source: str, name: str) -> None:
     assert not usual[1], usual
     nodes = [node for each, node in functions(ast.parse(source)) if each == name]
     first = first_line(nodes[0]) if nodes else 0
-    with _watched(source, first, name) as found:
-        assert _run(instrument(source, "buggy.py", first, name)) == usual
+    watch, found = _watched(source, first, name)
+    assert _run(watch.compiled(source, "buggy.py")) == usual
     told, *_ = found
     _check(source, first, name, told)
 
@@ -227,18 +224,12 @@ def _run(code: Any) -> tuple[str, str]:
     return printed.getvalue(), raised
 
 
-@contextlib.contextmanager
-def _watched(source: str, first: int, name: str) -> Iterator[list[dict[str, Any]]]:
+def _watched(source: str, first: int, name: str) -> tuple[StepRecorder, list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     entered = iter(range(1, 1_000_000))
     of_module = StepVariables(find_body(source, first, name)).of_module
     wish = ZoomRequest(1, "buggy.py", first, name, of_module)
-    StepRecorder(wish, lambda: next(entered), lambda: 0, found.append).install()
-    try:
-        yield found
-    finally:
-        for hook in [each for each in builtins.__dict__ if each.startswith("@zoom.")]:
-            del builtins.__dict__[hook]
+    return StepRecorder(wish, lambda: next(entered), lambda: 0, found.append), found
 
 
 def _check(source: str, first: int, name: str, told: dict[str, Any]) -> None:
