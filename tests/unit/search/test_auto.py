@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from whence.model.call import OutcomeKind
-from whence.model.origin import Origin
+from whence.model.origin import Influence, Origin
 from whence.model.question import Question
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Choice, Judged
 from whence.search.auto import Auto
 from whence.search.space import SearchSpace, Switches
-from whence.search.subterm_tracking import MAY_HAVE_MADE_IT, MET_IN_EXCEPTION
+from whence.search.subterm_tracking import MADE_IT, MAY_HAVE_MADE_IT, MET_IN_EXCEPTION
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
@@ -59,6 +59,15 @@ def test_a_small_call_that_may_have_made_what_was_marked_is_asked_about_first() 
     chosen = Auto().choose(space)
     assert chosen is not None
     assert chosen.why != MAY_HAVE_MADE_IT
+
+
+def test_who_made_inadmissible_input_is_asked_about_next() -> None:
+    tree = tree_from_parents([-1, *[0] * 3, 3, 4, 5, 6, 7, 8, 0])
+    space = SearchSpace(tree, Switches(), (), rest=False)
+    space.apply(Judged(0, Verdict.WRONG))
+    influence = Influence(frozenset(range(11)), complete=False)
+    space.apply(Judged(10, Verdict.INADMISSIBLE, Origin(3, (3,)), influence, holds_others=True))
+    assert Auto().choose(space) == Choice(3, MADE_IT), "although it is most of the program"
 
 
 def test_who_made_what_an_exception_was_raised_over_is_asked_about_if_who_met_it_cannot_be() -> (
