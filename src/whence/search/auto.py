@@ -51,8 +51,8 @@ _MOST_EFFORT = 2000
 _RAN_LATER = 0.05
 _RAN_BEFORE = 0.3
 _FLAT = 8
-"""Of so many calls that tell equally much, the one in the middle is asked about: if they work on
-one state, what is said of it tells of those before and after it."""
+"""Of so many calls of a function that tell equally much, the one in the middle is asked about: if
+they work on one state, what is said of it tells of those before and after it."""
 _LOOP = 32
 """If a call made so many calls of one function, those before one that is right are less likely."""
 _REMEMBERED = 12
@@ -109,8 +109,9 @@ def _like_before(suspects: Suspects, position: int) -> Int64s:
 
 
 def _middle(calls: Int64s, most: int) -> Int64s:
-    start = max(0, len(calls) - most) // 2
-    return calls[start : start + most]
+    """The first one and those in the middle."""
+    start = (len(calls) - most) // 2 + 1
+    return np.concatenate([calls[:1], calls[start : start + most - 1]])
 
 
 def _cheapest(cost: Floats, most: int) -> Int64s:
@@ -180,8 +181,10 @@ class Auto:
             good, gain, cost = good[nearly], gain[nearly], cost[nearly]
             cost = cost + telling_effort(suspects, good)
         gain /= cost
-        best_of = good[gain >= gain.max() - ROUNDING]
-        chosen = int(best_of[len(best_of) // 2 if len(best_of) >= _FLAT else 0])
+        best_ones = good[gain >= gain.max() - ROUNDING]
+        functions = suspects.columns.function[best_ones]
+        like = best_ones[functions == functions[0]]
+        chosen = int(like[len(like) // 2 if len(like) >= _FLAT else 0])
         share = float(weight[chosen]) / total
         return Choice(
             chosen,

@@ -111,3 +111,8 @@ def test_like_calls_that_have_nothing_to_do_with_each_other_are_all_searched() -
     went = run(State(tree, facts=TOP_IS_WRONG), one_fault(tree, 3))
     assert went.diagnosis.node == 3
     assert len(set(went.nodes())) == len(went.nodes())
+
+
+def test_a_call_is_asked_about_before_the_like_calls_that_it_made() -> None:
+    tree = tree_from_parents([-1, 0, *[1] * 1000], rules=[0, 1, *[2] * 1000])
+    assert first_questions(tree) == [1]
