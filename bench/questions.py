@@ -47,7 +47,7 @@ from whence.model.verdict import Answer, Judgement, Verdict
 from whence.ports import Oracle
 from whence.report.source import Sources
 from whence.search.registry import DEFAULT, STRATEGIES
-from whence.session.events import Answered, Ask, Found, StrategyChosen
+from whence.session.events import Answered, Ask, Event, Found, StrategyChosen
 from whence.session.state import State
 from whence.tree.column_tree import ColumnTree
 from whence.ui.terminal.plain import WIDTH_IN_PIPES
@@ -110,14 +110,16 @@ def debug(
     debugging = SessionDriver(
         State(tree, presumption=ImportPresumption()), oracles, sources=case.sources
     )
-    wrong = Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))
+    symptom: list[Event] = [Answered((Answer(tree.id(0), Verdict.WRONG, by="symptom"),))]
     if marks:
         opened = open_any(case.recording)
-        state = State(tree, opened.provenance, presumption=ImportPresumption())
+        state = State(
+            tree, opened.provenance, presumption=ImportPresumption(), chronology=opened.chronology
+        )
         debugging = SessionDriver(state, reruns=opened.reruns, may_run=True, sources=case.sources)
-        wrong = Answered(bug_corpus.symptom_answers(case.bug, tree))
+        symptom = bug_corpus.symptom_events(case.bug, tree)
     started = time.perf_counter()
-    outcome = debugging.start([StrategyChosen(strategy), wrong])
+    outcome = debugging.start([StrategyChosen(strategy), *symptom])
     spent += time.perf_counter() - started
     asked: list[int] = []
     while isinstance(outcome, Ask):

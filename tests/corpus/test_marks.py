@@ -36,8 +36,9 @@ def located(bug: Bug, path: Path) -> tuple[bool, int]:
     tree, provenance = opened.tree, opened.provenance
     assert isinstance(tree, ColumnTree)
     person = bug_corpus.person(bug, tree)
-    debugging = SessionDriver(State(tree, provenance), reruns=opened.reruns, may_run=True)
-    outcome = debugging.start([Answered(bug_corpus.symptom_answers(bug, tree))])
+    state = State(tree, provenance, chronology=opened.chronology)
+    debugging = SessionDriver(state, reruns=opened.reruns, may_run=True)
+    outcome = debugging.start(bug_corpus.symptom_events(bug, tree))
     while isinstance(outcome, Ask):
         outcome = debugging.send(Answered((person.answer(outcome.question.node),)))
     assert isinstance(outcome, Found) and outcome.diagnosis.status is Status.FOUND

@@ -34,6 +34,7 @@ from whence.session.events import (
     SwitchTurned,
     Undone,
 )
+from whence.session.reaction import count_left, left_to_blame
 from whence.session.state import Facts, Options, State, trusted_functions
 from whence.testing.answerer import run
 from whence.testing.meanings import Meaning, any_meaning, one_fault
@@ -192,6 +193,23 @@ def test_whatever_began_later_the_faulty_call_is_found(
     if switches.slicing and later and not went.expanded:
         first = went.nodes().index(later[0])
         assert all(node > last for node in went.nodes()[first:]), "what began later comes last"
+
+
+@given(tree=trees(), last=st.integers(0, 40), is_exact=st.booleans(), data=st.data())
+def test_at_any_moment_the_fault_is_among_the_calls_that_are_left(
+    tree: Any, last: int, is_exact: bool, data: Any
+) -> None:
+    count = len(tree.columns)
+    fault = data.draw(st.integers(0, min(last, count - 1) if is_exact else count - 1))
+    symptom = (Answer(0, Verdict.WRONG, by=SYMPTOM),)
+    facts = Facts(symptom, time=SymptomTime(last, is_exact))
+    state, outcome = step(State(tree, chronology=Preorder(), facts=facts), Started())
+    meaning = one_fault(tree, fault)
+    while isinstance(outcome, Ask):
+        left = left_to_blame(state)
+        assert fault in left
+        assert len(left) == count_left(state)
+        state, outcome = step(state, Answered((meaning(outcome.question),)))
 
 
 def test_what_is_likely_beforehand_is_asked_about_first() -> None:

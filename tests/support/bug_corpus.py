@@ -27,10 +27,12 @@ from recorded import environment
 
 from whence.errors import WhenceError
 from whence.langs.python.symptoms.run_symptom import first_answers
+from whence.langs.python.symptoms.symptom_time import symptom_time
 from whence.langs.python.trace.trace_reader import open_trace
 from whence.model.call import PRINTED, RAISED, Mark, MarkedPart, OutcomeKind, find_mark
 from whence.model.symptom import Symptom, SymptomKind
 from whence.model.verdict import Answer, Verdict
+from whence.session.events import Answered, Event, SymptomTimed
 from whence.tree.column_tree import ColumnTree
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -242,6 +244,19 @@ def symptom_answers(bug: Bug, tree: ColumnTree) -> tuple[Answer, ...]:
         _, *others = first_answers(tree, Symptom(SymptomKind.EXCEPTION))
         return (replace(top, mark=Mark(RAISED)), *others)
     return (top,)
+
+
+def symptom_events(bug: Bug, tree: ColumnTree) -> list[Event]:
+    """These answers, and when the symptom had happened, as a session begins with them."""
+    answers = symptom_answers(bug, tree)
+    mark, symptom = answers[0].mark, None
+    if mark is not None and mark.root == PRINTED:
+        symptom = Symptom(SymptomKind.OUTPUT, line=int(mark.steps[0].strip("[]")) + 1)
+    elif mark is not None:
+        symptom = Symptom(SymptomKind.EXCEPTION)
+    at = None if symptom is None else symptom_time(tree, symptom)
+    timed = [] if at is None else [SymptomTimed(at.last_begun, at.is_exact)]
+    return [*timed, Answered(answers)]
 
 
 def verdicts(bug: Bug, tree: ColumnTree) -> dict[int, Verdict]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import UsageError, WhenceError
-from whence.model.call import MarkedPart, OutcomeKind, locate_mark
+from whence.model.call import PRINTED, MarkedPart, OutcomeKind, locate_mark
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -297,7 +297,10 @@ class SessionDriver:
             return True
         # Nobody asked for a re-run if a symptom or an oracle made the mark.
         by_person = answer.by == PERSON
-        if not (self.may_run or (by_person and self._may_run_unasked(reruns))):
+        # Words of a line are named by a person who wants to know where they came from.
+        names_words = answer.mark.root == PRINTED and len(answer.mark.steps) > 1
+        is_free = names_words and self.marks_lines and reruns.is_harmless
+        if not (self.may_run or is_free or (by_person and self._may_run_unasked(reruns))):
             reruns.give_up(answer.node, part, NOT_ALLOWED)
             return not by_person
         try:

@@ -3,8 +3,9 @@
 Let each suspect hold the fault with a probability proportional to its weight (the tree's weights
 are the prior; it is multiplied by the square root of the length of the call's equation, since a
 call that does more can do more wrong, and divided by how often its rule was judged right; what was
-learned from tests multiplies it, marks multiply it as the sets of dynamic weighting do, and what
-ran after a call that got inadmissible input is unlikely to have passed it). A question about call n
+learned from tests multiplies it, marks multiply it as the sets of dynamic weighting do, what ran
+after a call that got inadmissible input is unlikely to have passed it, and in a loop what ran
+before a call that is right is less likely). A question about call n
 then gives H(q) bits, where q is the probability that the fault lies in n's subtree, the top's own
 share counted among the rest. With equal weights that is optimal divide & query. But questions
 differ in effort (`effort.py`): long values take time to read, a new function takes time to
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.model.verdict import Verdict
-from whence.ports import Choice, Floats, Judged, Suspects
+from whence.ports import Choice, Floats, Int64s, Judged, Suspects
 from whence.search.dynamic_weighting import node_weights
 from whence.search.effort import quick_effort, telling_effort
 from whence.search.subterm_tracking import (
@@ -48,6 +49,14 @@ _READ = 16
 """How many calls are read before one of them is asked about."""
 _MOST_EFFORT = 2000
 _RAN_LATER = 0.05
+_RAN_BEFORE = 0.3
+_FLAT = 8
+"""Of so many calls of a function that tell equally much, the one in the middle is asked about: if
+they work on one state, what is said of it tells of those before and after it."""
+_LOOP = 32
+"""If a call made so many calls of one function, those before one that is right are less likely."""
+_REMEMBERED = 12
+"""How many answers are looked at for that."""
 _SMALL = 3
 """A call with no more calls than this is asked at once, if it made what was marked."""
 
@@ -87,6 +96,30 @@ def _leads_on(suspects: Suspects, marked: Judged, origin: int) -> bool:
         return True
     led = _is_small(suspects, origin) or _is_a_part(suspects, origin)
     return led and not marked.holds_others
+
+
+def _like_before(suspects: Suspects, position: int) -> Int64s:
+    """The calls of the same function that the same call made earlier, if it made many."""
+    columns = suspects.columns
+    caller = int(columns.parent[position])
+    inside = slice(caller + 1, int(columns.end[caller]))
+    like = columns.function[inside] == columns.function[position]
+    calls: Int64s = caller + 1 + np.flatnonzero(like & (columns.parent[inside] == caller))
+    return calls[calls < position] if len(calls) >= _LOOP else calls[:0]
+
+
+def _middle(calls: Int64s, most: int) -> Int64s:
+    """The first one and those in the middle."""
+    start = (len(calls) - most) // 2 + 1
+    return np.concatenate([calls[:1], calls[start : start + most - 1]])
+
+
+def _cheapest(cost: Floats, most: int) -> Int64s:
+    """The indices of the smallest values, in order; of many equal ones those in the middle."""
+    smallest = np.flatnonzero(cost <= cost.min() + ROUNDING)
+    if len(smallest) > most:
+        return _middle(smallest, most)
+    return np.sort(np.argsort(cost, kind="stable")[:most])
 
 
 def _nearly_as_good(distance: float) -> tuple[float, float]:
@@ -136,16 +169,22 @@ class Auto:
             return None
         low, high = _nearly_as_good(best[1] / total)
         good = suspects.open_calls.within(weight, low * total, high * total, CANDIDATES)
+        if len(good) == CANDIDATES:
+            every = suspects.open_calls.within(weight, low * total, high * total, len(weight))
+            good = _middle(every, CANDIDATES)
         if len(good) == 0:
             good = np.array([best[0]], dtype=np.int64)
         cost = quick_effort(suspects, good)
         gain = entropy(weight[good] / total)
         if len(good) > 1:
-            nearly = np.sort(np.argsort(-gain / cost, kind="stable")[:_READ])
+            nearly = _cheapest(-gain / cost, _READ)
             good, gain, cost = good[nearly], gain[nearly], cost[nearly]
             cost = cost + telling_effort(suspects, good)
         gain /= cost
-        chosen = int(good[np.argmax(gain >= gain.max() - ROUNDING)])
+        best_ones = good[gain >= gain.max() - ROUNDING]
+        functions = suspects.columns.function[best_ones]
+        like = best_ones[functions == functions[0]]
+        chosen = int(like[len(like) // 2 if len(like) >= _FLAT else 0])
         share = float(weight[chosen]) / total
         return Choice(
             chosen,
@@ -170,4 +209,8 @@ class Auto:
         for position in inside[-1:]:
             # Bad input comes from a caller or from what ran before: what ran later is unlikely.
             prior[int(suspects.columns.end[position]) :] *= _RAN_LATER
+        right = [j.position for j in suspects.history if j.verdict is Verdict.RIGHT]
+        inside = [p for p in right if suspects.top < p < suspects.stop]
+        for position in inside[-_REMEMBERED:] if not large else ():
+            prior[_like_before(suspects, position)] *= _RAN_BEFORE
         return suspects.sums(prior), 0.0 if counted else float(prior[suspects.top])

@@ -418,30 +418,32 @@ class SearchSpace:
         return self._calls_without(_NOT_A_SUSPECT).count()
 
     def left(self, most: int | None = None) -> Int64s:
-        """The calls below the top that can still be at fault, folded and presumed ones included.
+        """The calls below the top that can still be at fault, with those that are folded, presumed
+        right or began too late, unless it is certain that these cannot.
 
         At most the first `most` of them.
         """
-        if self._presumes:
-            return (self.top + 1 + np.flatnonzero(self._left_or_presumed()))[:most]
+        if self._presumes or self._sets_later_aside:
+            return (self.top + 1 + np.flatnonzero(self._left_or_aside()))[:most]
         return self._calls_without(_ACQUITTED).positions(most)
 
     def count_left(self) -> int:
         """How many these are."""
-        if self._presumes:
-            return int(np.count_nonzero(self._left_or_presumed()))
+        if self._presumes or self._sets_later_aside:
+            return int(np.count_nonzero(self._left_or_aside()))
         return self._calls_without(_ACQUITTED).count()
 
-    def _left_or_presumed(self) -> npt.NDArray[np.bool_]:
-        """For each call below the top, whether it can be at fault: calls outside of a slice, and
-        those that began too late, cannot; those that are only presumed right can."""
-        assert self._presumed is not None
-        area = self._area()
-        presumed = self._presumed[self.top + 1 : self.stop] > self._searched
+    def _left_or_aside(self) -> npt.NDArray[np.bool_]:
+        """For each call below the top, whether it can be at fault: calls outside of a slice cannot;
+        those that are only presumed right, or may have begun too late, can."""
+        area, inside = self._area(), slice(self.top + 1, self.stop)
+        can = area & ASIDE == 0
+        if self._presumed is not None:
+            can |= self._presumed[inside] > self._searched
         if self._later is not None and self._sets_later_aside:
-            presumed &= ~self._later.began_later[self.top + 1 : self.stop]
-        left: npt.NDArray[np.bool_] = area & (_ACQUITTED & ~ASIDE) == 0
-        left &= presumed | (area & ASIDE == 0)
+            later = self._later.began_later[inside]
+            can = can & ~later if self._time_explains_top else can | later
+        left: npt.NDArray[np.bool_] = can & (area & (_ACQUITTED & ~ASIDE) == 0)
         return left
 
     def skips(self, position: int) -> int:

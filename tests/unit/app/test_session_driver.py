@@ -13,7 +13,17 @@ import pytest
 
 from whence.app.session_driver import CHOOSING, SessionDriver
 from whence.errors import CannotExpand, UsageError, WhenceError
-from whence.model.call import Mark, MarkedPart
+from whence.model.call import (
+    PRINTED,
+    Call,
+    Function,
+    Location,
+    Mark,
+    MarkedPart,
+    Outcome,
+    OutcomeKind,
+    Rule,
+)
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
@@ -37,7 +47,7 @@ from whence.session.state import Facts, State
 from whence.store.session_log import SessionLog
 from whence.testing.meanings import one_fault
 from whence.testing.trees import partly_implicit, tree_from_parents
-from whence.tree.column_tree import ColumnTree
+from whence.tree.column_tree import ColumnTree, Node, tree_of
 
 TREE = tree_from_parents([-1, 0, 1, 1, 3, 3, 0])
 FAULT = 4
@@ -452,6 +462,22 @@ def test_what_a_symptom_leads_to_is_followed_only_if_a_person_allowed_it() -> No
         debugging = SessionDriver(top_down(), reruns=reruns, **allowed)
         debugging.start([Answered((replace(MARKED.answers[0], by=SYMPTOM),))])
         assert bool(reruns.followed) is ("may_run" in allowed)
+
+
+def test_words_of_a_line_are_followed_if_that_changes_nothing() -> None:
+    place = Location("m.py", 1)
+    printed = Call(
+        Function("m.f", "f", "m", place), Rule("f", "f"), Outcome(OutcomeKind.RETURNED),
+        printed="one two\n",
+    )  # fmt: skip
+    tree = tree_of([Node(0, None, printed), Node(1, 0, printed)])
+    for steps in (("[0]",), ("[0]", "[4:7]")):
+        for is_harmless in (True, False):
+            reruns = Follows(is_harmless=is_harmless)
+            debugging = SessionDriver(State(tree), reruns=reruns, marks_lines=True)
+            mark = Mark(PRINTED, steps)
+            debugging.start([Answered((Answer(0, Verdict.WRONG, mark, by=SYMPTOM),))])
+            assert bool(reruns.followed) is (is_harmless and len(steps) > 1)
 
 
 def test_ctrl_c_gives_a_mark_up_and_keeps_the_answer() -> None:

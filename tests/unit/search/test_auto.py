@@ -3,17 +3,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from whence.model.call import OutcomeKind
-from whence.model.origin import Origin
+from whence.model.origin import Influence, Origin
+from whence.model.question import Question
 from whence.model.verdict import Answer, Verdict
 from whence.ports import Choice, Judged
 from whence.search.auto import Auto
 from whence.search.space import SearchSpace, Switches
-from whence.search.subterm_tracking import MAY_HAVE_MADE_IT, MET_IN_EXCEPTION
+from whence.search.subterm_tracking import MADE_IT, MAY_HAVE_MADE_IT, MET_IN_EXCEPTION
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Started
 from whence.session.state import Facts, State
+from whence.testing.answerer import run
+from whence.testing.meanings import one_fault
 from whence.testing.trees import tree_from_parents
 from whence.tree.column_tree import ColumnTree
 
@@ -57,6 +61,15 @@ def test_a_small_call_that_may_have_made_what_was_marked_is_asked_about_first() 
     assert chosen.why != MAY_HAVE_MADE_IT
 
 
+def test_who_made_inadmissible_input_is_asked_about_next() -> None:
+    tree = tree_from_parents([-1, *[0] * 3, 3, 4, 5, 6, 7, 8, 0])
+    space = SearchSpace(tree, Switches(), (), rest=False)
+    space.apply(Judged(0, Verdict.WRONG))
+    influence = Influence(frozenset(range(11)), complete=False)
+    space.apply(Judged(10, Verdict.INADMISSIBLE, Origin(3, (3,)), influence, holds_others=True))
+    assert Auto().choose(space) == Choice(3, MADE_IT), "although it is most of the program"
+
+
 def test_who_made_what_an_exception_was_raised_over_is_asked_about_if_who_met_it_cannot_be() -> (
     None
 ):
@@ -76,3 +89,30 @@ def test_who_made_what_an_exception_was_raised_over_is_asked_about_if_who_met_it
     chosen = Auto().choose(raised)
     assert chosen is not None
     assert chosen.why != MET_IN_EXCEPTION
+
+
+@pytest.mark.parametrize("fault", [1, 17, 300, 731, 1000])
+def test_like_calls_that_work_on_one_state_are_halved(fault: int) -> None:
+    tree = tree_from_parents([-1, *[0] * 1000], rules=[0, *[1] * 1000])
+
+    def judge(question: Question) -> Answer:
+        node = question.node
+        if node in (0, fault):
+            return Answer(node, Verdict.WRONG)
+        return Answer(node, Verdict.RIGHT if node < fault else Verdict.INADMISSIBLE)
+
+    went = run(State(tree, facts=TOP_IS_WRONG), judge)
+    assert went.diagnosis.node == fault
+    assert len(went.asked) <= 14
+
+
+def test_like_calls_that_have_nothing_to_do_with_each_other_are_all_searched() -> None:
+    tree = tree_from_parents([-1, *[0] * 100], rules=[0, *[1] * 100])
+    went = run(State(tree, facts=TOP_IS_WRONG), one_fault(tree, 3))
+    assert went.diagnosis.node == 3
+    assert len(set(went.nodes())) == len(went.nodes())
+
+
+def test_a_call_is_asked_about_before_the_like_calls_that_it_made() -> None:
+    tree = tree_from_parents([-1, 0, *[1] * 1000], rules=[0, 1, *[2] * 1000])
+    assert first_questions(tree) == [1]

@@ -128,11 +128,10 @@ def choice_lines(state: State, width: int) -> list[str]:
     last = callees[-_OUTLINE:]
     name = tree.functions[int(tree.columns.function[space.top])].short()
     left_out = len(callees) - len(last)
-    which = f"the last {len(last)} of {len(callees)} calls" if left_out else "these calls"
+    which = f"The last of {len(callees):,} calls" if left_out else "The calls"
     rows = _rows(state, Listing(name, last, len(last), len(last)), width)
     node = tree.id(int(last[-1]))
-    head = f"{name} made {which}. If you know the first wrong one, say so: n {node}"
-    return [cut(head, width), *rows]
+    return [f"{which} in {cut(name, 20)}; to name the first wrong one: n {node}", *rows]
 
 
 def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:

@@ -145,6 +145,9 @@ def followed_symptom(state: State, question: Question, width: int) -> list[str]:
         origin = judged.origin if answer.by == SYMPTOM and answer.mark is not None else None
         if origin is None or origin.node == question.node:
             continue
+        known = None if origin.node is None else state.tree.position(origin.node)
+        if known is not None and state.space().verdict(known) is Verdict.WRONG:
+            continue  # it leads to where the search begins
         what = _symptom(state, answer)
         if origin.node is None:
             lines += wrap(f"{what} was not followed: {origin.unknown or 'no reason'}.", width)
