@@ -463,6 +463,17 @@ def test_a_kind_of_dict_shows_all_of_its_keys(call: Build) -> None:
     assert shown(call(returned=ordered))[1] == "  f() → OrderedDict({4: 'd', 1: 'a', 2: 'b'})"
 
 
+def test_of_a_table_that_is_returned_the_new_columns_are_shown(call: Build) -> None:
+    old = {f"['{name}']": [1, 2, 3] for name in "abcd"}
+    given, returned = (
+        {"object": "DataFrame", "fields": fields}
+        for fields in (old, {**old, "['b']": [1, 2, 4], "['sum']": [7, 8]})
+    )
+    lines = shown(call(given={"df": given}, returned=returned))
+    (line,) = [line for line in lines if "→" in line]
+    assert line == "  → DataFrame('b': [1, 2, 4], 'sum': [7, 8], others=<3 columns as in df>)"
+
+
 def test_an_earlier_answer_is_offered_again(call: Build) -> None:
     default = Answer(7, Verdict.WRONG, Mark("result", ("[1]",)))
     question = asked(call(returned=[1, 2]), default=default)
