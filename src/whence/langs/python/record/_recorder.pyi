@@ -22,6 +22,7 @@ def start(
     whole_bound: tuple[int, int, int, int, int],
     whole_calls: tuple[int, int],
     first_calls: int,
+    early_calls: int,
     max_calls: int,
     max_bytes: int,
     max_depth: int,

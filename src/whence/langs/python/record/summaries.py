@@ -292,8 +292,8 @@ def _load_collections(registry: Summaries) -> None:
 
     def deque(value: collections.deque[Any], most: int) -> tuple[str, bool]:
         text, complete = listed(value, len(value), _head(most))
-        most = "" if value.maxlen is None else f", maxlen={value.maxlen}"
-        return f"deque([{text}]{most})", complete
+        bound = "" if value.maxlen is None else f", maxlen={value.maxlen}"
+        return f"deque([{text}]{bound})", complete
 
     registry.register(collections.deque, deque, takes_size=True)
     del registry._loaders["collections"]
