@@ -107,6 +107,37 @@ class _Inputs:
         return self._plain[name]
 
 
+def without_internals(call: Call) -> Call:
+    """The call without attributes named `__so__`, which libraries keep in the program's objects."""
+    outcome = call.outcome
+    return replace(
+        call,
+        arguments=tuple(replace(each, value=_public(each.value)) for each in call.arguments),
+        reads=tuple(replace(each, value=_public(each.value)) for each in call.reads),
+        outcome=replace(
+            outcome,
+            value=None if outcome.value is None else _public(outcome.value),
+            yielded=tuple(map(_public, outcome.yielded)),
+        ),
+    )
+
+
+def _public(value: Value) -> Value:
+    if not value.parts:
+        return value
+    is_object = value.kind is Kind.OBJECT and not value.text.startswith("<method ")
+    parts = tuple(
+        (step, _public(part))
+        for step, part in value.parts
+        if not (is_object and _is_internal(step))
+    )
+    return value if parts == value.parts else replace(value, parts=parts)
+
+
+def _is_internal(step: str) -> bool:
+    return step.startswith(".__") and step.endswith("__")
+
+
 def _only(value: Value, names: frozenset[str]) -> Value:
     kept = tuple((step, part) for step, part in value.parts if step[1:] in names)
     unused = len(value.parts) - len(kept)

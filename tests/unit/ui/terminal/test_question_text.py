@@ -474,6 +474,14 @@ def test_of_a_table_that_is_returned_the_new_columns_are_shown(call: Build) -> N
     assert line == "  → DataFrame('b': [1, 2, 4], 'sum': [7, 8], others=<3 columns as in df>)"
 
 
+def test_what_a_library_keeps_in_an_object_is_not_shown(call: Build) -> None:
+    fields = {"id": 1, "__pydantic_extra__": "None", "__pydantic_fields_set__": {"set": ["'id'"]}}
+    user = {"object": "User", "fields": fields}
+    assert shown(call(given={"users": [user]}, returned=user))[1] == (
+        "  f(users=[User(id=1)]) → User(id=1)"
+    )
+
+
 def test_an_earlier_answer_is_offered_again(call: Build) -> None:
     default = Answer(7, Verdict.WRONG, Mark("result", ("[1]",)))
     question = asked(call(returned=[1, 2]), default=default)
