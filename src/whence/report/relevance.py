@@ -6,7 +6,7 @@ says when that is not enough). Only inputs lose parts: outcome and effects are w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from whence.errors import WhenceError
@@ -109,15 +109,44 @@ class _Inputs:
 
 def without_internals(call: Call) -> Call:
     """The call without attributes named `__so__`, which libraries keep in the program's objects."""
+    return _with_values(call, _public)
+
+
+def with_field_names(call: Call, sources: Sources) -> Call:
+    """The call with the names of fields in the named tuples of the file that its code is in."""
+    where, syntax = call.where(), sources.syntax
+    if where is None or where.line is None or syntax is None:
+        return call
+    try:
+        text = sources.read_unchanged(where.file)
+    except WhenceError:
+        return call
+    fields: dict[str, Sequence[str]] = {}
+
+    def named(value: Value) -> Value:
+        if not value.parts:
+            return value
+        parts = tuple((step, named(part)) for step, part in value.parts)
+        if value.kind is Kind.OBJECT and parts[0][0] == "[0]":
+            names = fields.setdefault(value.text, syntax.tuple_fields(text, value.text))
+            if len(names) == len(parts) + value.omitted:
+                pairs = zip(names, parts, strict=False)
+                parts = tuple((f".{name}", part) for name, (_, part) in pairs)
+        return value if parts == value.parts else replace(value, parts=parts)
+
+    return _with_values(call, named)
+
+
+def _with_values(call: Call, other: Callable[[Value], Value]) -> Call:
     outcome = call.outcome
     return replace(
         call,
-        arguments=tuple(replace(each, value=_public(each.value)) for each in call.arguments),
-        reads=tuple(replace(each, value=_public(each.value)) for each in call.reads),
+        arguments=tuple(replace(each, value=other(each.value)) for each in call.arguments),
+        reads=tuple(replace(each, value=other(each.value)) for each in call.reads),
         outcome=replace(
             outcome,
-            value=None if outcome.value is None else _public(outcome.value),
-            yielded=tuple(map(_public, outcome.yielded)),
+            value=None if outcome.value is None else other(outcome.value),
+            yielded=tuple(map(other, outcome.yielded)),
         ),
     )
 

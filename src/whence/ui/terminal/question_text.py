@@ -42,7 +42,7 @@ from whence.model.value import (
 )
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
-from whence.report.relevance import relevant, without_internals
+from whence.report.relevance import relevant, with_field_names, without_internals
 from whence.report.source import NOWHERE, Sources
 from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, is_short, result
 from whence.ui.terminal.screen import Line, Tone
@@ -199,7 +199,7 @@ def shown_call(question: Question, width: int, context: QuestionContext = PLAINL
     """What is shown of a call: without the parts of its inputs that it did not use, and with
     references to what one of the last questions showed."""
     call = without_internals(relevant(question.call, context.sources, context.ran))
-    call = _without_same_columns(name_references(call))
+    call = with_field_names(_without_same_columns(name_references(call)), context.sources)
     is_plain = not call.text and call.step is None
     if not is_plain or is_short(call, LIMITS, max(20, width - 2)):
         return call

@@ -474,6 +474,18 @@ def test_of_a_table_that_is_returned_the_new_columns_are_shown(call: Build) -> N
     assert line == "  → DataFrame('b': [1, 2, 4], 'sum': [7, 8], others=<3 columns as in df>)"
 
 
+def test_named_tuples_show_the_names_of_their_fields(call: Build, tmp_path: Path) -> None:
+    text = "from typing import NamedTuple\nclass Item(NamedTuple):\n    name: str\n    cost: int\n"
+    (tmp_path / "m.py").write_text(text)
+    sources = Sources(tmp_path, time.time() + 9, PythonSyntax())
+    items = [{"object": name, "fields": {"[0]": "'a'", "[1]": 1}} for name in ("Item", "Other")]
+    question = asked(call(given={"items": items}, returned=items[0]))
+    lines = question_lines(question, 1, 90, QuestionContext(sources))
+    assert lines[1].text == (
+        "  f(items=[Item(name='a', cost=1), Other('a', 1)]) → Item(name='a', cost=1)"
+    )
+
+
 def test_what_a_library_keeps_in_an_object_is_not_shown(call: Build) -> None:
     fields = {"id": 1, "__pydantic_extra__": "None", "__pydantic_fields_set__": {"set": ["'id'"]}}
     user = {"object": "User", "fields": fields}
