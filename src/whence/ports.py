@@ -490,6 +490,9 @@ class SourceSyntax(Protocol):
     def attributes_named(self, text: str, function: Function) -> AttributeUse:
         """Which attributes the code of a function names."""
 
+    def tuple_fields(self, text: str, name: str) -> Sequence[str]:
+        """The fields of a named tuple that is defined in the text; empty for other names."""
+
     def is_plain_class(self, text: str, name: str) -> bool:
         """Whether a class of this name is defined in the text, and by nothing but the text."""
 

@@ -6,7 +6,7 @@ says when that is not enough). Only inputs lose parts: outcome and effects are w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from whence.errors import WhenceError
@@ -105,6 +105,66 @@ class _Inputs:
             is_plain = self._syntax.is_plain_class
             self._plain[name] = any(is_plain(text, name) for text in self._texts)
         return self._plain[name]
+
+
+def without_internals(call: Call) -> Call:
+    """The call without attributes named `__so__`, which libraries keep in the program's objects."""
+    return _with_values(call, _public)
+
+
+def with_field_names(call: Call, sources: Sources) -> Call:
+    """The call with the names of fields in the named tuples of the file that its code is in."""
+    where, syntax = call.where(), sources.syntax
+    if where is None or where.line is None or syntax is None:
+        return call
+    try:
+        text = sources.read_unchanged(where.file)
+    except WhenceError:
+        return call
+    fields: dict[str, Sequence[str]] = {}
+
+    def named(value: Value) -> Value:
+        if not value.parts:
+            return value
+        parts = tuple((step, named(part)) for step, part in value.parts)
+        if value.kind is Kind.OBJECT and parts[0][0] == "[0]":
+            names = fields.setdefault(value.text, syntax.tuple_fields(text, value.text))
+            if len(names) == len(parts) + value.omitted:
+                pairs = zip(names, parts, strict=False)
+                parts = tuple((f".{name}", part) for name, (_, part) in pairs)
+        return value if parts == value.parts else replace(value, parts=parts)
+
+    return _with_values(call, named)
+
+
+def _with_values(call: Call, other: Callable[[Value], Value]) -> Call:
+    outcome = call.outcome
+    return replace(
+        call,
+        arguments=tuple(replace(each, value=other(each.value)) for each in call.arguments),
+        reads=tuple(replace(each, value=other(each.value)) for each in call.reads),
+        outcome=replace(
+            outcome,
+            value=None if outcome.value is None else other(outcome.value),
+            yielded=tuple(map(other, outcome.yielded)),
+        ),
+    )
+
+
+def _public(value: Value) -> Value:
+    if not value.parts:
+        return value
+    is_object = value.kind is Kind.OBJECT and not value.text.startswith("<method ")
+    parts = tuple(
+        (step, _public(part))
+        for step, part in value.parts
+        if not (is_object and _is_internal(step))
+    )
+    return value if parts == value.parts else replace(value, parts=parts)
+
+
+def _is_internal(step: str) -> bool:
+    return step.startswith(".__") and step.endswith("__")
 
 
 def _only(value: Value, names: frozenset[str]) -> Value:

@@ -93,7 +93,7 @@ def test_the_report_shows_the_source_from_where_the_program_ran(
     seen = capsys.readouterr().out
     assert "11          self.total += price" in seen
     assert "  But            trusted without being asked about: function" in seen
-    assert "self=Cart(items=[], total=0, …2 more)" in seen, "owner and log do not matter"
+    assert "self=Cart(items=[], total=0, …2 not used)" in seen, "owner and log do not matter"
 
 
 def test_html_and_json_are_written_to_a_file_or_to_standard_output(

@@ -12,7 +12,7 @@ import pytest
 from recorded import environment
 
 ROOT = Path(__file__).parents[3]
-TYPED = re.compile(r"\? \[[^]]*\] (.+)$", re.MULTILINE)
+TYPED = re.compile(r"(?:\? \[[^]]*\]|^Right[^?\n]*\?(?! \[)) (.+)$", re.MULTILINE)
 
 
 def transcripts(page: str) -> list[str]:

@@ -340,8 +340,9 @@ COMMANDS = (
     Spec(
         ("full",), "full", "run the program again to see the values in full", _do("full"),
         "Of large values only the beginning is recorded. whence first shows what it is going to "
-        "run, because the program repeats its effects on files and on other programs. If the "
-        "re-run diverges from the recording, whence says so.",
+        "run, because the program repeats its effects on files and on other programs. They are "
+        "shown page by page, and then the question again. If the re-run diverges from the "
+        "recording, whence says so.",
         listed=False,
     ),
     Spec(("source",), "source", "the source of what this call ran", _do("source")),

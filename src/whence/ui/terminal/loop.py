@@ -178,7 +178,8 @@ class _Conversation:
             case commands.Do("quit"):
                 raise _Left(LEFT)
             case commands.Do("full" | "ran" as what):
-                self._reruns.run(what, self._node())
+                is_long = self._reruns.run(what, self._node())
+                self._fresh = is_long and isinstance(self.outcome, events.Ask)
             case commands.Do("zoom"):
                 self._zoom()
             case commands.Do("reject"):

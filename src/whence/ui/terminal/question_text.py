@@ -42,14 +42,14 @@ from whence.model.value import (
 )
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
-from whence.report.relevance import relevant
+from whence.report.relevance import relevant, with_field_names, without_internals
 from whence.report.source import NOWHERE, Sources
 from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, is_short, result
 from whence.ui.terminal.screen import Line, Tone
 
 LIMITS = Limits()
 _OUTCOME = Limits(depth=8, parts=60, characters=2_000, text=800)
-_COMFORTABLE, _MOST_LINES = 11, 21
+_COMFORTABLE, _MOST_LINES = 11, 20
 """The receiver and what was read do not make a question longer than the first figure; nothing makes
 it longer than the second, notes included. With its header, a note on what was left out and its
 prompt it fits on a screen of 24 lines."""
@@ -68,6 +68,7 @@ _LEGIBLE = 20
 _PLAIN_CALL = re.compile(r"[\w.]+\([\w, ]*\)")
 """A call that is given nothing but variables: it says no more than its values."""
 _SPACING = re.compile(r"[\s,]")
+_TABLES = ("DataFrame",)
 _STILL_SEEN = 2
 """So many questions before the last one are taken to be still on the screen."""
 _WORTH_A_REFERENCE = 40
@@ -199,7 +200,8 @@ PLAINLY = QuestionContext()
 def shown_call(question: Question, width: int, context: QuestionContext = PLAINLY) -> Call:
     """What is shown of a call: without the parts of its inputs that it did not use, and with
     references to what one of the last questions showed."""
-    call = name_references(relevant(question.call, context.sources, context.ran))
+    call = without_internals(relevant(question.call, context.sources, context.ran))
+    call = with_field_names(_without_same_columns(name_references(call)), context.sources)
     is_plain = not call.text and call.step is None
     if not is_plain or is_short(call, LIMITS, max(20, width - 2)):
         return call
@@ -213,6 +215,27 @@ def shown_call(question: Question, width: int, context: QuestionContext = PLAINL
     )
     reads = tuple(replace(read, value=_reference(read.value, values)) for read in call.reads)
     return replace(call, arguments=arguments, reads=reads)
+
+
+def _without_same_columns(call: Call) -> Call:
+    """The call; of a table that it returns, only the columns that its input does not have alike."""
+    value = call.outcome.value
+    if value is None or value.kind is not Kind.OBJECT or value.text not in _TABLES:
+        return call
+    tables = [argument for argument in call.arguments if argument.value.text == value.text]
+    for argument in tables:
+        before = dict(argument.value.parts)
+        other = [
+            (step, part)
+            for step, part in value.parts
+            if step not in before or not equal(before[step], part)
+        ]
+        same = len(value.parts) - len(other)
+        if same >= _WORTH_A_HEADING and argument.name:
+            others = (".others", atom(f"<{same} columns as in {argument.name}>"))
+            value = replace(value, parts=(*other, others))
+            return replace(call, outcome=replace(call.outcome, value=value))
+    return call
 
 
 def _named_values(call: Call) -> list[tuple[str, Value]]:

@@ -5,8 +5,6 @@ Where a re-run has effects outside the program, the person is asked for permissi
 
 from __future__ import annotations
 
-from itertools import islice
-
 from whence.errors import UsageError, WhenceError
 from whence.model.call import MarkedPart
 from whence.model.verdict import Answer
@@ -14,6 +12,7 @@ from whence.ports import Following, Reruns
 from whence.report.source import source_lines
 from whence.ui import DrivenSession
 from whence.ui.terminal import messages
+from whence.ui.terminal.paging import say_in_pages
 from whence.ui.terminal.screen import Screen, wrap
 from whence.ui.terminal.show_command import MOST_LINES, call_lines
 
@@ -45,13 +44,16 @@ class RerunCommands:
         if reruns.needs_run(node, part) and not self.may_run(reruns):
             self._screen.note("Not run.")
 
-    def run(self, what: str, node: int) -> None:
-        """Show all that a call's values hold (`full`), or the lines that it executed (`ran`)."""
+    def run(self, what: str, node: int) -> bool:
+        """Show all that a call's values hold (`full`), or the lines that it executed (`ran`).
+
+        Returns whether so much was shown that the question has to be shown again.
+        """
         session, screen = self._session, self._screen
         reruns = self._reruns()
         if not self.may_run(reruns):
             screen.note("Not run.")
-            return
+            return False
         screen.note("running it again …")
         try:
             with session.waiting("running it again"):
@@ -59,13 +61,14 @@ class RerunCommands:
                 executed = frozenset[int]() if whole else reruns.lines(node)
         except KeyboardInterrupt:
             screen.note("Stopped.")
-            return
+            return False
         if whole is not None:
-            screen.say(*islice(call_lines(whole, screen.width), MOST_LINES))
-            return
+            say_in_pages(screen, call_lines(whole, screen.width), MOST_LINES)
+            return True
         tree = session.state.tree
         call = tree.call(tree.position(node))
         screen.say(*source_lines(call, session.sources, executed))
+        return False
 
     def step_through(self, node: int, *, at_end: bool) -> None:
         """Let the person step through a call with pdb, from its start or its end."""

@@ -463,6 +463,37 @@ def test_a_kind_of_dict_shows_all_of_its_keys(call: Build) -> None:
     assert shown(call(returned=ordered))[1] == "  f() → OrderedDict({4: 'd', 1: 'a', 2: 'b'})"
 
 
+def test_of_a_table_that_is_returned_the_new_columns_are_shown(call: Build) -> None:
+    old = {f"['{name}']": [1, 2, 3] for name in "abcd"}
+    given, returned = (
+        {"object": "DataFrame", "fields": fields}
+        for fields in (old, {**old, "['b']": [1, 2, 4], "['sum']": [7, 8]})
+    )
+    lines = shown(call(given={"df": given}, returned=returned))
+    (line,) = [line for line in lines if "→" in line]
+    assert line == "  → DataFrame('b': [1, 2, 4], 'sum': [7, 8], others=<3 columns as in df>)"
+
+
+def test_named_tuples_show_the_names_of_their_fields(call: Build, tmp_path: Path) -> None:
+    text = "from typing import NamedTuple\nclass Item(NamedTuple):\n    name: str\n    cost: int\n"
+    (tmp_path / "m.py").write_text(text)
+    sources = Sources(tmp_path, time.time() + 9, PythonSyntax())
+    items = [{"object": name, "fields": {"[0]": "'a'", "[1]": 1}} for name in ("Item", "Other")]
+    question = asked(call(given={"items": items}, returned=items[0]))
+    lines = question_lines(question, 1, 90, QuestionContext(sources))
+    assert lines[1].text == (
+        "  f(items=[Item(name='a', cost=1), Other('a', 1)]) → Item(name='a', cost=1)"
+    )
+
+
+def test_what_a_library_keeps_in_an_object_is_not_shown(call: Build) -> None:
+    fields = {"id": 1, "__pydantic_extra__": "None", "__pydantic_fields_set__": {"set": ["'id'"]}}
+    user = {"object": "User", "fields": fields}
+    assert shown(call(given={"users": [user]}, returned=user))[1] == (
+        "  f(users=[User(id=1)]) → User(id=1)"
+    )
+
+
 def test_an_earlier_answer_is_offered_again(call: Build) -> None:
     default = Answer(7, Verdict.WRONG, Mark("result", ("[1]",)))
     question = asked(call(returned=[1, 2]), default=default)

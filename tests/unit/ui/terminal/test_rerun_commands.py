@@ -18,6 +18,7 @@ from whence.session.events import Answered
 from whence.session.state import State
 from whence.tree.column_tree import Node, tree_of
 from whence.ui.terminal import messages
+from whence.ui.terminal.paging import MORE, say_in_pages
 
 Result = TypeVar("Result")
 Build = Callable[..., Call]
@@ -184,6 +185,47 @@ def test_what_is_allowed_once_is_not_asked_again(
     assert again.asked == [2, 2]
     assert seen.count("Run it?") == 1
     assert seen.count("returned: [1, 2, 3]") == 2
+
+
+def test_the_question_is_shown_again_after_all_of_its_values(
+    small: State, session: Session, call: Build
+) -> None:
+    again = Again(whole=call(returned=[1, 2, 3]))
+    again.is_harmless = True
+    seen, _, _ = session(small, "full", reruns=again)
+    assert seen.count("Question 1 ") == 2
+    assert seen.index("returned: [1, 2, 3]") < seen.rindex("Question 1 ")
+
+
+class Reader:
+    """A screen with a person who reads so many pages."""
+
+    interactive = True
+
+    def __init__(self, pages: int) -> None:
+        self.pages: list[list[str]] = []
+        self.wanted = pages
+
+    def say(self, *lines: str) -> None:
+        self.pages.append(list(lines))
+
+    def read(self, prompt: str) -> str:
+        assert prompt == MORE
+        return "" if len(self.pages) < self.wanted else "q"
+
+
+@pytest.mark.parametrize(("wanted", "pages"), [(1, 1), (2, 2), (9, 3)])
+def test_a_person_reads_page_by_page(
+    wanted: int, pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINES", "24")
+    reader: Any = Reader(wanted)
+    say_in_pages(reader, map(str, range(60)), 5)
+    assert [len(page) for page in reader.pages] == [22, 22, 16][:pages]
+    reader = Reader(1)
+    reader.interactive = False
+    say_in_pages(reader, map(str, range(60)), 5)
+    assert reader.pages == [["0", "1", "2", "3", "4"]]
 
 
 def test_a_run_that_goes_another_way_is_told_and_the_question_stays(

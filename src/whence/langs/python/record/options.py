@@ -35,11 +35,11 @@ class Bound:
 # proportional to the number of values, twice that for values that can change. A question has a line
 # or two for each argument: eight attributes of an object or eight items of a list, and how many
 # more there are. One level is enough to distinguish calls; the first calls of a function, which are
-# the most likely to be shown, have three. Shallow is for the shape of a long run: three of each.
+# the most likely to be shown, have five. Shallow is for the shape of a long run: three of each.
 SHALLOW_BOUND = Bound(depth=1, width=3, attributes=3, text=32, budget=7)
 # For module variables.
 GLOBAL_BOUND = Bound(depth=1, width=8, attributes=8, text=40, budget=12)
-FIRST_BOUND = Bound(depth=3, width=32, attributes=32, text=400, budget=80)
+FIRST_BOUND = Bound(depth=5, width=32, attributes=32, text=400, budget=200)
 
 LARGE_ROOT = 4 * 2**20
 """Once a root value has taken this many bytes, texts in it are cut off at `SHORT_TEXT`."""
@@ -60,7 +60,7 @@ class RecordOptions:
     and coroutines, of which one call can have many steps to compare, only for the first values that
     they yield and return."""
     first_calls: int = 10
-    early_calls: int = 10_000
+    early_calls: int = 2_000
     """So many calls at the beginning of a run, and as many outcomes of generators, have this bound
     too (unless `first_calls` is 0): small runs are recorded nearly in full."""
     whole_calls: tuple[int, int] | None = None

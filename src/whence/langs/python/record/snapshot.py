@@ -307,7 +307,8 @@ class Snapshots:
     def _summary(self, value: Any, kind: type, summary: Summary) -> None:
         self.mutable |= can_change(summary)
         try:
-            text, complete = summary(value)
+            sized = getattr(summary, "sized", False) is True
+            text, complete = summary(value, self._bound.text) if sized else summary(value)
         except Exception:
             self._opaque(kind)
             return

@@ -18,13 +18,18 @@ from whence.langs.python.objects.newer_types import LAZY_IMPORTS, SENTINELS
 from whence.langs.python.record import matches
 from whence.langs.python.record.iterator_summaries import IteratorSummary
 
-Summary = Callable[[Any], tuple[str, bool]]
+Summary = Callable[..., tuple[str, bool]]
 """Returns a text, and whether it is complete: it says all about the object."""
 
 LONGEST = 400
-"""The most characters of a summary; a longer one is cut off."""
+"""The most characters of a summary; a longer one is cut off. More if values are recorded whole."""
+_LONGEST_TABLE = 2_000
+"""The same for a data frame."""
 _HEAD = 16
 """How many items of a long container are shown."""
+_ROWS = 8
+"""How many rows of a data frame are shown: the same however many columns it has, so that a new
+column changes no other."""
 _TEXT = 80
 
 # Taken from `type` itself: a class of the program may redefine these names.
@@ -66,12 +71,15 @@ class Summaries(Mapping[type, Summary]):
         for kind in LAZY_IMPORTS:
             self.register(kind, lambda value: (repr(value), True), fixed=True)
 
-    def register(self, kind: type, summary: Summary, fixed: bool = False) -> None:
+    def register(
+        self, kind: type, summary: Summary, fixed: bool = False, takes_size: bool = False
+    ) -> None:
         """Record values of exactly this type by this summary.
 
         `fixed`: values of the type never change, so that a backend reads each only once.
+        `takes_size`: the function has a second parameter, about how many characters to return.
         """
-        self._known[id(kind)] = (kind, _Checked(summary, fixed))
+        self._known[id(kind)] = (kind, _Checked(summary, fixed, takes_size))
 
     def find(self, kind: type) -> Summary | None:
         """The summary of a type, if it has one. If it raises, the value counts as opaque."""
@@ -106,15 +114,26 @@ class Summaries(Mapping[type, Summary]):
 class _Checked:
     """A summary whose result is checked."""
 
-    def __init__(self, summary: Summary, fixed: bool):
+    sized = True
+    """Backends pass how many characters of a text they record."""
+
+    def __init__(self, summary: Summary, fixed: bool, takes_size: bool) -> None:
         self._summary = summary
+        self._takes_size = takes_size
         self.fixed = fixed
 
-    def __call__(self, value: object) -> tuple[str, bool]:
-        text, complete = self._summary(value)
+    def __call__(self, value: object, most: int = LONGEST) -> tuple[str, bool]:
+        most = max(LONGEST, most)
+        text, complete = self._summary(value, most) if self._takes_size else self._summary(value)
         if type(text) is not str or type(complete) is not bool:
             raise TypeError("a summary is a text and whether it is complete")
-        return (text, complete) if len(text) <= LONGEST else (text[:LONGEST], False)
+        most = max(most, _LONGEST_TABLE) if self._takes_size else most
+        return (text, complete) if len(text) <= most else (text[:most], False)
+
+
+def _head(most: int) -> int:
+    """How many items are shown in about so many characters."""
+    return most * _HEAD // LONGEST
 
 
 def atom(value: object) -> tuple[str, bool]:
@@ -129,10 +148,10 @@ def atom(value: object) -> tuple[str, bool]:
     return repr(value), True
 
 
-def listed(values: Iterable[object], count: int) -> tuple[str, bool]:
+def listed(values: Iterable[object], count: int, head: int = _HEAD) -> tuple[str, bool]:
     """The first of `count` values, separated by commas."""
-    shown, complete = [], count <= _HEAD
-    for value, _ in zip(values, range(_HEAD), strict=False):
+    shown, complete = [], count <= head
+    for value, _ in zip(values, range(head), strict=False):
         text, whole = atom(value)
         shown.append(text)
         complete = complete and whole
@@ -275,23 +294,23 @@ def _load_re(registry: Summaries) -> None:
 def _load_collections(registry: Summaries) -> None:
     import collections
 
-    def deque(value: collections.deque[Any]) -> tuple[str, bool]:
-        text, complete = listed(value, len(value))
-        most = "" if value.maxlen is None else f", maxlen={value.maxlen}"
-        return f"deque([{text}]{most})", complete
+    def deque(value: collections.deque[Any], most: int) -> tuple[str, bool]:
+        text, complete = listed(value, len(value), _head(most))
+        bound = "" if value.maxlen is None else f", maxlen={value.maxlen}"
+        return f"deque([{text}]{bound})", complete
 
-    registry.register(collections.deque, deque)
+    registry.register(collections.deque, deque, takes_size=True)
     del registry._loaders["collections"]
 
 
 def _load_array(registry: Summaries) -> None:
     import array
 
-    def numbers(value: array.array[Any]) -> tuple[str, bool]:
-        text, complete = listed(value[:_HEAD], len(value))
+    def numbers(value: array.array[Any], most: int) -> tuple[str, bool]:
+        text, complete = listed(value[: _head(most)], len(value), _head(most))
         return f"array({value.typecode!r}, [{text}])", complete
 
-    registry.register(array.array, numbers)
+    registry.register(array.array, numbers, takes_size=True)
     del registry._loaders["array"]
 
 
@@ -303,7 +322,7 @@ def _load_numpy(registry: Summaries) -> None:
     kinds = getattr(numpy, "sctypeDict", None)
     if numpy is None or kinds is None or not hasattr(numpy, "ndarray"):
         return  # it is still being imported
-    registry.register(numpy.ndarray, _ndarray)
+    registry.register(numpy.ndarray, _ndarray, takes_size=True)
     for kind in set(kinds.values()) - {numpy.object_, numpy.void}:
         registry.register(kind, _numpy_scalar)
     del registry._loaders["numpy"]
@@ -319,21 +338,21 @@ def _numpy_scalar(value: Any) -> tuple[str, bool]:
     return f"{name}({str(value)!r})", True
 
 
-def _ndarray(value: Any) -> tuple[str, bool]:
-    text, complete = _elements(value)
+def _ndarray(value: Any, most: int) -> tuple[str, bool]:
+    text, complete = _elements(value, _head(most))
     shape = "" if value.ndim == 1 else f", shape={value.shape}"
     return f"array([{text}]{shape}, dtype={value.dtype.str!r})", complete
 
 
-def _elements(value: Any) -> tuple[str, bool]:
+def _elements(value: Any, most: int) -> tuple[str, bool]:
     """The first elements of an array."""
     if value.dtype.kind not in "biufcSUmMO":  # records and types of other packages
         return f"…{value.size} more" if value.size else "", False
     # Slicing `flat` copies only these elements.
-    head = value.flat[:_HEAD]
+    head = value.flat[:most]
     if value.dtype.kind in "mM":
-        return listed(_days(head.astype(str).tolist()), value.size)
-    return listed(head.tolist(), value.size)
+        return listed(_days(head.astype(str).tolist()), value.size, most)
+    return listed(head.tolist(), value.size, most)
 
 
 def _days(texts: list[str]) -> list[str]:
@@ -346,39 +365,50 @@ def _load_pandas(registry: Summaries) -> None:
     pandas: Any = sys.modules.get("pandas")
     if not all(hasattr(pandas, name) for name in ("DataFrame", "Series", "Index", "Timestamp")):
         return  # it is still being imported
-    registry.register(pandas.DataFrame, _frame)
-    registry.register(pandas.Series, _series)
+    registry.register(pandas.DataFrame, _frame, takes_size=True)
+    registry.register(pandas.Series, _series, takes_size=True)
     for name in ("Index", "RangeIndex", "DatetimeIndex", "TimedeltaIndex"):
-        registry.register(getattr(pandas, name), _index)
+        registry.register(getattr(pandas, name), _index, takes_size=True)
     for name in ("Timestamp", "Timedelta"):
         registry.register(getattr(pandas, name), lambda value: (repr(value), True))
     del registry._loaders["pandas"]
 
 
-def _column(values: Any, size: int) -> tuple[str, bool]:
+def _column(values: Any, size: int, most: int) -> tuple[str, bool]:
     """The first elements of a column, if their type is one of numpy or pandas."""
     module = _raw_module(type(values.dtype)).partition(".")[0]
+    head = values.iloc[:most] if hasattr(values, "iloc") else values[:most]
     if module == "pandas":
-        head = values.iloc[:_HEAD] if hasattr(values, "iloc") else values[:_HEAD]
-        return listed(head.to_numpy(dtype=object).tolist(), size)
+        return listed(head.to_numpy(dtype=object).tolist(), size, most)
     if module != "numpy":
         return f"…{size} more" if size else "", False
-    return _elements(values.iloc[:_HEAD].to_numpy() if hasattr(values, "iloc") else values.values)
+    text, complete = _elements(head.to_numpy() if hasattr(head, "iloc") else head.values, most)
+    more = f", …{size - most} more" if size > most else ""
+    return text + more, complete and not more
 
 
-def _frame(value: Any) -> tuple[str, bool]:
+def _frame(value: Any, most: int) -> tuple[str, bool]:
+    """Its columns, each with the first rows."""
     rows, columns = value.shape
-    complete, parts = columns <= _HEAD and rows <= _HEAD, []
-    for number in range(min(columns, _HEAD)):
-        column = value.iloc[:_HEAD, number]
-        name, whole_name = atom(value.columns[number])
-        text, whole = _column(column, rows)
-        parts.append(f"{name}: {column.dtype} [{text}]")
-        complete = complete and whole and whole_name
-    if columns > _HEAD:
-        parts.append(f"…{columns - _HEAD} more")
-    # Another index than 0, 1, 2 … is not shown, so the text is not complete.
+    room, head = max(_LONGEST_TABLE, most), most * _ROWS // LONGEST
+    complete, parts = rows <= head, []
     plain = _counts_from_zero(value.index)
+    if not plain:
+        text, _ = _column(value.index, rows, head)
+        parts.append(f"index: {value.index.dtype} [{text}]")
+    used = 0
+    for number in range(columns):
+        column = value.iloc[:head, number]
+        name, whole_name = atom(value.columns[number])
+        text, whole = _column(column, rows, head)
+        part = f"{name}: {column.dtype} [{text}]"
+        used += len(part) + 2
+        if used > room - 60:
+            parts.append(f"…{columns - number} more")
+            complete = False
+            break
+        parts.append(part)
+        complete = complete and whole and whole_name
     return f"DataFrame({rows}×{columns}; {'; '.join(parts)})", complete and plain
 
 
@@ -387,17 +417,22 @@ def _counts_from_zero(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def _series(value: Any) -> tuple[str, bool]:
-    text, complete = _column(value, len(value))
+def _series(value: Any, most: int) -> tuple[str, bool]:
+    text, complete = _column(value, len(value), _head(most))
     name, whole = atom(value.name)
     plain = _counts_from_zero(value.index)
-    more = f", …{len(value) - _HEAD} more" if len(value) > _HEAD else ""
-    shown = f"Series([{text}{more}], name={name}, dtype={value.dtype})"
-    return shown, complete and whole and plain and not more
+    index = ""
+    if not plain:
+        labels, _ = _column(value.index, len(value), _head(most))
+        index = f", index=[{labels}]"
+    return (
+        f"Series([{text}]{index}, name={name}, dtype={value.dtype})",
+        complete and whole and plain,
+    )
 
 
-def _index(value: Any) -> tuple[str, bool]:
-    text, complete = _column(value, len(value))
+def _index(value: Any, most: int) -> tuple[str, bool]:
+    text, complete = _column(value, len(value), _head(most))
     return f"{_raw_qualname(type(value))}([{text}], dtype={value.dtype})", complete
 
 
@@ -414,7 +449,7 @@ def register_summary(kind: type, summary: Summary) -> None:
 
     The function can run at any point of the program: it must be quick and change nothing, not even
     a cache that the program can see. If it raises, the value is recorded without its content. Texts
-    are cut after 400 characters.
+    are cut after 400 characters, or later if values are recorded whole.
     """
     if not isinstance(kind, type) or not callable(summary):
         raise TypeError("register_summary takes a class and a function")

@@ -49,6 +49,11 @@ class PythonSyntax:
         """Which attributes the code of a function names."""
         return attributes_named(text, function.qualname)
 
+    def tuple_fields(self, text: str, name: str) -> list[str]:
+        """The fields of a named tuple that is defined in the text; empty for other names."""
+        module = definitions_in(text)
+        return (module.tuple_fields(name) or []) if module is not None else []
+
     def is_plain_class(self, text: str, name: str) -> bool:
         """Whether a class of this name is defined in the text, and by nothing but the text."""
         module = definitions_in(text)

@@ -13,10 +13,16 @@ import numpy as np
 
 from whence.langs.python.record.matches import shown
 from whence.langs.python.trace.trace_tables import TypeEntry
+from whence.model.value import Kind, Value, atom
 
 _DTYPE = re.compile(r"dtype='([^']{1,40})'\)\Z")
 _ARRAY = re.compile(r"array\((\[.*\]), shape=(\([\d, ]*\)), dtype='[^']*'\)\Z", re.DOTALL)
 _LONGEST = 2000
+_FRAME = re.compile(r"DataFrame\(\d+×\d+; (.*)\)\Z", re.DOTALL)
+_COLUMN = re.compile(r"(.*?): (\w+(?:\[[^\[\]]*\])?(?: \w+)*) \[(.*)\]\Z", re.DOTALL)
+_MORE = re.compile(r"…(\d{1,9}) more\Z")
+_PLAIN_TYPES = ("int64", "float64", "bool", "object", "str", "string")
+"""Types of columns that their values show."""
 
 
 def readable_summary(kind: TypeEntry, text: str, *, complete: bool) -> str:
@@ -68,3 +74,56 @@ def _nested(items: str, shape: str) -> str | None:
         return repr(rows.reshape(sizes).tolist())
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
+
+
+def frame_parts(kind: TypeEntry, text: str) -> tuple[list[tuple[str, Value]], int] | None:
+    """The columns of a data frame, each with its step, and how many more there are.
+
+    None if the text is not that of a data frame, or was cut.
+    """
+    match = _FRAME.match(text)
+    if match is None or kind.module.partition(".")[0] != "pandas":
+        return None
+    parts, omitted = [], 0
+    for piece in _split(match[1], "; "):
+        more, column = _MORE.match(piece), _COLUMN.match(piece)
+        if more is not None:
+            omitted = int(more[1])
+        elif column is None:
+            return None
+        else:
+            step = ".index" if column[1] == "index" else f"[{column[1]}]"
+            parts.append((step, _cells(column[2], column[3])))
+    return parts, omitted
+
+
+def _cells(dtype: str, text: str) -> Value:
+    cells, omitted = _split(text, ", ") if text else [], 0
+    more = _MORE.match(cells[-1]) if cells else None
+    if more is not None:
+        cells, omitted = cells[:-1], int(more[1])
+    parts = tuple((f"[{number}]", atom(cell)) for number, cell in enumerate(cells))
+    if dtype in _PLAIN_TYPES:
+        return Value(Kind.LIST, "", parts, omitted)
+    return Value(Kind.OBJECT, dtype, parts, omitted)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The pieces between separators that are neither quoted nor in brackets."""
+    pieces, begin, depth, quote, position = [], 0, 0, "", 0
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            position += letter == "\\"
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "[(":
+            depth += 1
+        elif letter in "])":
+            depth -= 1
+        elif not depth and text.startswith(separator, position):
+            pieces.append(text[begin:position])
+            begin = position + len(separator)
+        position += 1
+    return [*pieces, text[begin:]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from whence.langs.python.trace import trace_format as f
-from whence.langs.python.trace.summary_text import readable_summary
+from whence.langs.python.trace.summary_text import frame_parts, readable_summary
 from whence.langs.python.trace.trace_format import read_bytes, read_text, read_v, read_z
 from whence.langs.python.trace.trace_pages import printable
 from whence.langs.python.trace.value_decoder import ValueDecoder
@@ -135,6 +135,9 @@ class ValueReader(ValueDecoder[Value]):
         if kind == f.SUMMARY:
             complete = self._byte(place) == 1
             text, place = read_text(self._data, place + 1)
+            columns = frame_parts(named, printable(text))
+            if columns is not None:
+                return self._made(number, Kind.OBJECT, "DataFrame", *columns), place
             text = readable_summary(named, printable(text), complete=complete)
             return self._made(number, Kind.ATOM, text), place
         parts, omitted = [], 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,15 @@ def test_a_zoo_of_values_is_told_alike(tmp_path: Path, options: RecordOptions) -
     if options.first_calls:
         options = replace(options, first_calls=10_000)
     both(ZOO, tmp_path, options, sys=sys)
+
+
+def test_the_length_of_a_summary_is_bounded_only_unless_values_are_whole(tmp_path: Path) -> None:
+    source = "def look(value): return value\nlook(values)"
+    values = deque(range(1000))
+    for whole, end in (((1, 9), "998, 999])"), (None, "15, …984 more]")):
+        options = RecordOptions(whole_calls=whole)
+        both(source, tmp_path, options, values=values)
+        assert end in record(source, tmp_path, BACKENDS[0], options, values=values).text()
 
 
 def test_whole_values_of_many_containers_and_of_long_texts_are_told_alike(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from whence.langs.python.trace import trace_writer as w
 from whence.langs.python.trace.recorded_effects import UNKNOWN
 from whence.model.call import Binding, Effect, Location, OutcomeKind, expand_shared
 from whence.model.value import atom, show
+from whence.tree.codec import decode_call, encode_call
 
 
 def caller(a, b):
@@ -147,6 +148,28 @@ def test_a_generator_that_was_left_suspended_says_so(maker, encode, closed):
 def test_a_generator_that_was_running_did_not_end(maker, encode):
     maker.resume(generator(maker, encode))
     assert maker.open().call(1).outcome.kind is OutcomeKind.NOT_TERMINATED
+
+
+def test_a_generator_that_yielded_nothing_or_was_closed_reads_as_such(maker, encode):
+    code = maker.code("make", flags=f.GENERATOR)
+    closing = maker.type("GeneratorExit", "builtins")
+    empty, closed = maker.call(code), maker.call(code)
+    maker.resume(empty)
+    maker.of(f.RETURN, empty, value=bytes([f.NONE]))
+    maker.resume(closed)
+    maker.of(f.YIELD, closed, value=encode["whole"](5))
+    maker.resume(closed)
+    maker.of(f.RAISE, closed, 0, value=bytes([f.EXCEPTION, closing, f.TUPLE, 0, 0, 0, 0]))
+    tree = maker.open()
+    assert tree.call(1).right() == "yielded nothing"
+    assert tree.call(2).right() == "yielded 5, and was closed there"
+    assert (
+        decode_call(encode_call(tree.call(1)), *_names(tree.call(1))).right() == "yielded nothing"
+    )
+
+
+def _names(call):
+    return call.function, call.rule
 
 
 def test_a_suspended_coroutine_did_not_end_and_yielded_nothing(maker, encode):

@@ -87,7 +87,7 @@ typedef struct {
     bool has_dict;
     uint8_t builtin;    /* TYPE_SUBCLASS: which value its content is */
     bool has_hidden_state;     /* TYPE_SUBCLASS: it has more state than can be read */
-    bool mutable_summary;
+    bool mutable_summary, sized_summary;
     uint32_t opaque;    /* TYPE_OPAQUE_ATTRIBUTES: number of the nearest opaque base */
     uint32_t slot_count;
     Py_ssize_t row;     /* offset of its slots if they are contiguous, all at a fixed place, and NULL means unset; else 0 */

@@ -158,10 +158,11 @@ static bool collect_slots(TypeEntry *entry)
     return true;
 }
 
-/* The summary registered for a type, and whether its values never change (`fixed`). If the
+/* The summary registered for a type, whether its values never change (`fixed`), and whether it
+ * takes how many characters of a text are recorded (`sized`). If the
  * metaclass defines `__hash__`, a registry that is a dict is not used: it would run code of the
  * program. (whence's own registry goes by identity.) */
-static PyObject *registered_summary(PyTypeObject *type, bool *fixed)
+static PyObject *registered_summary(PyTypeObject *type, bool *fixed, bool *sized)
 {
     PyTypeObject *meta = Py_TYPE(type);
     if (PyDict_CheckExact(recorder.summaries) &&
@@ -176,6 +177,10 @@ static PyObject *registered_summary(PyTypeObject *type, bool *fixed)
     }
     PyObject *said = summary != NULL ? PyObject_GetAttrString(summary, "fixed") : NULL;
     *fixed = said == Py_True;
+    Py_XDECREF(said);
+    PyErr_Clear();
+    said = summary != NULL ? PyObject_GetAttrString(summary, "sized") : NULL;
+    *sized = said == Py_True;
     Py_XDECREF(said);
     own_code_end(&own);
     return summary;
@@ -219,8 +224,8 @@ static TypeEntry *type_add(PyTypeObject *type)
         builtin_of(type) == 0) {
         type_entry(opaque); /* now: other threads may run here, and the entry is not in the table */
     }
-    bool fixed = false;
-    PyObject *summary = registered_summary(type, &fixed);
+    bool fixed = false, sized = false;
+    PyObject *summary = registered_summary(type, &fixed, &sized);
     TypeEntry *entry = map_get(&types, type); /* another thread may have added it meanwhile */
     if (entry != NULL) {
         Py_XDECREF(summary);
@@ -236,6 +241,7 @@ static TypeEntry *type_add(PyTypeObject *type)
     entry->type = type;
     entry->summary = summary;
     entry->mutable_summary = !fixed;
+    entry->sized_summary = sized;
     uint32_t module, name;
     type_names(type, &module, &name);
     entry->user = is_user_module(module);

@@ -111,12 +111,14 @@ void write_summary(Snapshot *s, PyObject *value, TypeEntry *entry)
     }
     uint32_t number = entry->number;
     PyObject *summary = Py_NewRef(entry->summary);
+    bool sized = entry->sized_summary;
     s->mutable |= entry->mutable_summary;
     hold(s, value);
     OwnCode own = own_code_begin(s->thread);
     /* The summary may snapshot nothing, but other roots may be encoded by other threads only:
      * scratch and seen are this thread's, and it is suspended. */
-    PyObject *result = PyObject_CallOneArg(summary, value);
+    PyObject *result = sized ? PyObject_CallFunction(summary, "Oi", value, (int)s->bound->text)
+                             : PyObject_CallOneArg(summary, value);
     PyObject *text = NULL;
     bool complete = false;
     if (result != NULL && PyTuple_CheckExact(result) && PyTuple_GET_SIZE(result) == 2 &&
