@@ -80,11 +80,15 @@ def test_a_hard_program_is_debugged_as_it_runs_without(
     assert hard.full in out
     assert told(hard.reported) in told(out)
     assert told(hard.doubt) in told(out)
-    if hard.no_test:
+    if hard.no_test and not hard.output_test:
         assert f"No regression test was written: {told(hard.no_test)}" in told(out)
         assert not (folder / TEST).exists()
     else:
         assert f"Written to {TEST}" in out
+        if hard.output_test:
+            reason = hard.no_test.removeprefix("no test can be written of ")
+            said = f"It is a test of what the program prints; not of {told(reason)}"
+            assert said in told(out)
         check_the_test(folder)
 
 

@@ -23,7 +23,9 @@ class Hard:
     full: str = ""
     """What `full` shows of the call at fault."""
     no_test: str = ""
-    """Why no regression test is written; nothing if there is one."""
+    """Why no regression test of the call is written; nothing if there is one."""
+    output_test: bool = False
+    """Whether a test of what the program prints is written instead."""
     not_known: str = ""
     """Why the reference cannot judge the call at fault; nothing if it can."""
     doubt: str = ""
@@ -103,6 +105,7 @@ PROGRAMS = {
         "None", "key", "pick", ("report",),
         full="key = <function report.<locals>.<lambda>>\n  numbers = <itertools.count>\n"
         "  where = <module sys>\n  local = <_thread._local>\n  returned: [1, 2, 3, 4, 5]",
+        output_test=True,
         no_test="no test can be written of pick: the function report.<locals>.<lambda>",
         doubt="changes inside these are not visible: numbers (<itertools.count>)",
     ),
@@ -148,6 +151,7 @@ PROGRAMS = {
         "count - 1", "count", "receive", ("talk",),
         full="end = socket(<_socket.socket>, _closed=False, _io_refs=0)\n  count = 5\n"
         "  returned: 'hell'",
+        output_test=True,
         no_test="no test can be written of receive: an object of socket.socket: how it is made is "
         "not known",
         doubt="changes inside these are not visible: end",
@@ -177,7 +181,8 @@ PROGRAMS = {
         """,
         "1", "number", "Counter.add", ("total",),
         full="lock=<_thread.lock>,",
-        no_test="no test can be written of Counter.add: an object of _thread.lock, whose state "
+        output_test=True,
+        no_test="no test can be written of Counter.add: an object of _thread.RLock, whose state "
         "cannot be seen",
         doubt="changes inside these are not visible: self.lock (<_thread.lock>)",
     ),
@@ -204,6 +209,7 @@ PROGRAMS = {
         """,
         "1", "0", "digest", ("work",),
         full="hashing = <_hashlib.HASH>\n  window = deque([b'\\x03\\x00', b'\\x05\\x00'])",
+        output_test=True,
         no_test="no test can be written of digest: an object of _hashlib.HASH, whose state cannot "
         "be seen",
         doubt="changes inside these are not visible: hashing (<_hashlib.HASH>)",
@@ -232,8 +238,9 @@ PROGRAMS = {
         """,
         "len(words) + 1", "len(words)", "measure", ("main",),
         full="table = [\n    0, 1, 2, 3,",
+        output_test=True,
         no_test="no test can be written of measure: a list of which less was recorded than there "
-        "is (with --whole-values a recording holds all of it)",
+        "is",
         doubt="recorded in part only: table, words, tree",
     ),
     "a repr that raises": _odd("__repr__(self):\n    raise RuntimeError('not to be shown')"),
@@ -317,6 +324,7 @@ PROGRAMS = {
         """,
         "3", "len(problems)", "status", ("finish",),
         full="problems = ['one']\n  returned: 3",
+        output_test=True,
         no_test=f"no test can be written of status: {_DID_NOT_END}",
     ),
     "fork": Hard(
@@ -452,6 +460,7 @@ PROGRAMS = {
         """,
         "text[1:]", "text", "notify", ("work",),
         full="_mock_call_count=0,",
+        output_test=True,
         no_test="no test can be written of notify: an object of unittest.mock._CallList: how it "
         "is made is not known",
     ),

@@ -69,7 +69,7 @@ def test_a_divergence_names_a_secret_that_is_missing(folder):
 
 def test_a_call_with_a_secret_is_not_rebuilt(folder):
     file = str(recordings(folder)[0])
-    said = whence(folder, "debug", file, "--answers", "-", "--no-rerun", "--fresh",
+    said = whence(folder, "debug", file, "--answers", "-", "--fresh",
                   "--no-oracle", "remembered", "--regression-test", stdin="n\nn\nn\nn\n",
                   DB_PASSWORD="hunter2")  # fmt: skip
     assert "a secret, which is not recorded" in " ".join(said.split())

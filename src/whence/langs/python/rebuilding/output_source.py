@@ -26,7 +26,9 @@ from whence.langs.python.rebuilding.pytest_source import WrittenTest
 from whence.langs.python.rebuilding.source_layout import Group, Text, fold
 from whence.langs.python.rebuilding.test_trial import Failure
 from whence.langs.python.source.definitions import literal
-from whence.model.call import PRINTED, OutcomeKind
+from whence.model.call import PRINTED, Mark, OutcomeKind
+from whence.model.symptom import Symptom, SymptomKind
+from whence.secret_values import secrets_for
 
 _LONGEST = 4000
 """The most characters of input or output that become part of a test."""
@@ -44,6 +46,10 @@ class RecordedRun:
     complaint: Complaint
     test: Path
     about: str
+    symptom: Symptom | None = None
+    """What was said to be wrong about the run."""
+    status: str = "0"
+    """Its exit status."""
     stdin: str = ""
     environment: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -53,6 +59,8 @@ def output_test_source(run: RecordedRun) -> WrittenTest:
     target = Target.from_words(run.words)
     if run.ended is OutcomeKind.NOT_TERMINATED:
         raise CannotRebuild("it is the program as a whole, which did not end by itself")
+    if any(secrets_for().without_keys(text) != text for text in (*run.words, run.stdin)):
+        raise CannotRebuild("it is the program as a whole, which was given a secret")
     if len(run.stdin) > _LONGEST:
         raise CannotRebuild("it is the program as a whole, and its input is long")
     needed = ["import subprocess", "import sys", "from pathlib import Path"]
@@ -106,7 +114,14 @@ def _name(target: Target) -> str:
 def _assertion(run: RecordedRun) -> list[str]:
     if run.ended is OutcomeKind.RAISED:
         return ["assert done.returncode == 0, done.stderr"]
+    is_about_output = run.symptom is not None and run.symptom.kind is SymptomKind.OUTPUT
+    if not is_about_output and run.status not in ("0", "None"):
+        if not run.status.isdecimal():
+            raise CannotRebuild("it is the program as a whole; say which line of it is wrong")
+        return _compared("done.returncode", "!=", run.status)
     mark, expected = run.complaint.mark, run.complaint.expected
+    if mark is None and is_about_output and run.symptom is not None and run.symptom.line:
+        mark = Mark(PRINTED, (f"[{run.symptom.line - 1}]",))
     line = _LINE.fullmatch(mark.steps[0]) if mark and mark.root == PRINTED and mark.steps else None
     if line is None:
         text = "".join(f"{line}\n" for line in run.output)

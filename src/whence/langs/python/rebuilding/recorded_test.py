@@ -111,6 +111,8 @@ class PythonTestWriter:
             complaint=Complaint(request.expected, request.mark, request.is_typed),
             test=request.path.absolute(),
             about=request.summary,
+            symptom=read_symptom(self.recording),
+            status="0" if call.outcome.value is None else call.outcome.value.text,
             stdin=self._stdin(),
             environment=self._environment(tree, 0, program),
         )
