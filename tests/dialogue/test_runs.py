@@ -21,7 +21,7 @@ if sys.platform == "win32":
 
 HERE = Path(__file__).parent
 RUNS = sorted(path.parent.name for path in HERE.glob("*/run.json"))
-PROMPT = r"\n[^\n]*\[[^\]\n]*\] $|help > $"
+PROMPT = r"\n[^\n]*\[[^\]\n]*\] $|\nRight[^?\n]*\? $|help > $"
 # What is told while one waits, and wiped out: whether one has to is a matter of the machine.
 _WAITING = re.compile(r"\r\x1b\[K(?:[^\r\n]*\(Ctrl-C stops it\))?")
 _TRACEBACK = re.compile(r"(Traceback \(most recent call last\):\n)(?: .*\n)+")
