@@ -29,12 +29,14 @@ def told(node: Node) -> Told:
     """What a trace says, in the words of the reference."""
     outcome = node.outcome
     yielded: list[str] = []
-    if outcome.startswith("yielded "):
+    if outcome.startswith("yielded nothing"):
+        outcome = outcome.removeprefix("yielded nothing").removeprefix(", then ") or "returned None"
+    elif outcome.startswith("yielded "):
         values, _, rest = outcome.removeprefix("yielded ").partition(", then returned ")
         yielded = values.split(", ")
         outcome = "returned " + rest
         if not rest:
-            values = values.removesuffix(", and was left there")
+            values = re.sub(", and was (left|closed) there$", "", values)
             values, _, raised = values.partition(", raised ")
             # A generator that is left alone is closed sooner or later, told or not.
             outcome = f"raised {raised}" if raised and "GeneratorExit" not in raised else "left"

@@ -218,7 +218,7 @@ def test_a_session_is_kept_where_it_is_told_and_gone_on_with(tmp_path: Path, cap
     report = json.loads(capsys.readouterr().out.split("\n{\n", 1)[-1].join(["{\n", ""]))
     assert code == 0
     assert len(report["answers"]) == 5
-    assert report["questions"]["person"] == 3
+    assert report["questions"]["person"] == 5
     assert debug(SQRTEST, "--session", session, "--fresh", "--answers", "/dev/null") == 1
 
 

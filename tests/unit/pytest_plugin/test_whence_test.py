@@ -223,11 +223,11 @@ def names(make_project: Any) -> Any:
 @pytest.mark.parametrize(
     ("test", "said"),
     [
-        ("alias", " more)\n  _double(number=2) → 6"),
-        ("attribute", " more)\n  _double(number=2) → 6"),
-        ("decorator", " more)\n  logged.<locals>.wrapper(values=(2,)) → 4"),
-        ("comprehension", " more)\n  square(number=2) → 7"),
-        ("inner", " more)\n  fetch(number=2) → 3"),
+        ("alias", ")\n  _double(number=2) → 6"),
+        ("attribute", ")\n  _double(number=2) → 6"),
+        ("decorator", ")\n  logged.<locals>.wrapper(values=(2,)) → 4"),
+        ("comprehension", ")\n  square(number=2) → 7"),
+        ("inner", ")\n  fetch(number=2) → 3"),
         ("callback", "Which call made sorted(numbers, key=square) is not known (2 calls made it)"),
     ],
 )

@@ -133,7 +133,8 @@ def test_the_first_calls_of_a_run_and_of_each_function_have_the_larger_bound(
     tmp_path: Path, early: int
 ) -> None:
     options = RecordOptions(early_calls=early)
-    both(ROUNDS, tmp_path, options)
+    if sys.version_info >= (3, 12):  # before, the Python backend does not see who made a generator
+        both(ROUNDS, tmp_path, options)
     text = record(ROUNDS, tmp_path, BACKENDS[0], options).text()
     # Once as an input, the outcome is a reference; a generator's outcome once more.
     detailed = max(10, early - 1)
