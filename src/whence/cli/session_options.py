@@ -92,7 +92,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     keeping.add_argument(
         "--fresh",
         action="store_true",
-        help="start a new session; the stored one is kept under another name",
+        help="start a new session; the stored one is kept under another name, and remembered "
+        "answers still count",
     )
 
 

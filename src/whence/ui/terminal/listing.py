@@ -130,8 +130,11 @@ def choice_lines(state: State, width: int) -> list[str]:
     left_out = len(callees) - len(last)
     which = f"The last of {len(callees):,} calls" if left_out else "The calls"
     rows = _rows(state, Listing(name, last, len(last), len(last)), width)
-    node = tree.id(int(last[-1]))
-    return [f"{which} in {cut(name, 20)}; to name the first wrong one: n {node}", *rows]
+    return [
+        f"{which} in {cut(name, 20)}. Name the first wrong one: n NUMBER",
+        "(i NUMBER if it should never get such input), or answer the question below.",
+        *rows,
+    ]
 
 
 def listing_lines(state: State, listing: Listing, width: int, *, others: bool) -> list[str]:

@@ -17,6 +17,7 @@ from whence.model.value import (
     Kind,
     Limits,
     Value,
+    atom,
     brackets,
     columns,
     cut,
@@ -194,18 +195,38 @@ def _ways(limits: Limits) -> Iterator[tuple[Limits, Layout]]:
 
 
 def brief(call: Call, width: int) -> str:
-    """A call and its outcome on one line; the inputs are cut off before the outcome is."""
+    """A call and its outcome on one line; the receiver is folded first, and the inputs are cut off
+    before the outcome is. Of a call that returned None, it also says what it changed."""
     yielded = call.outcome.yielded
     if len(yielded) > BRIEF.parts:
         call = replace(call, outcome=replace(call.outcome, yielded=yielded[: BRIEF.parts]))
     if call.text:
         return cut(call.text, width)
-    for limits in (BRIEF, _BRIEFER):
-        text = call.equation(limits)
-        if columns(text) <= width:
-            return text
-    right = cut(call.right(_BRIEFER), max(_NARROWEST, width // 2))
-    return cut(f"{cut(call.left(_BRIEFER), width - len(right) - 1)} {right}", width)
+    changed = _changed(call)
+    for made in (call, _with_folded_receiver(call)):
+        for limits in (BRIEF, _BRIEFER):
+            text = made.equation(limits) + changed
+            if columns(text) <= width:
+                return text
+    right = cut(made.right(_BRIEFER) + changed, max(_NARROWEST, width // 2))
+    return cut(f"{cut(made.left(_BRIEFER), width - len(right) - 1)} {right}", width)
+
+
+def _changed(call: Call) -> str:
+    """What a call that returned None changed."""
+    value = call.outcome.value
+    is_none = value is not None and value.kind is Kind.ATOM and value.text == "None"
+    if not is_none or not call.effects or call.outcome.yielded:
+        return ""
+    more = "…" if len(call.effects) > 1 else ""
+    return f", changed {call.effects[0].target}{more}"
+
+
+def _with_folded_receiver(call: Call) -> Call:
+    if not call.arguments or not is_receiver(call, 0) or not call.arguments[0].value.parts:
+        return call
+    folded = replace(call.arguments[0], value=atom("…"))
+    return replace(call, arguments=(folded, *call.arguments[1:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from whence.model.call import Call, Outcome, OutcomeKind
+from whence.model.call import Call, Effect, Outcome, OutcomeKind
 from whence.model.value import FULL, Kind, Limits, Value, atom, show
 from whence.tree.codec import decode_value
 from whence.ui.terminal.multiline import brief, equation, first_lines, fit, fold
@@ -56,6 +56,18 @@ def test_a_brief_call_keeps_its_outcome(call: Callable[..., Call]) -> None:
         text = brief(made, width)
         assert len(text) <= width
         assert text.endswith("→ 42")
+
+
+def test_a_brief_call_folds_its_receiver_and_says_what_it_changed(
+    call: Callable[..., Call],
+) -> None:
+    fields = {f"name{number}": number for number in range(20)}
+    held = {"object": "Shop", "fields": fields}
+    made = call(given={"self": held, "key": "'tea'", "value": 5}, returned="None")
+    effects = (Effect("self['tea']", atom("3"), atom("5")), Effect("self.size", None, atom("1")))
+    text = brief(replace(made, effects=effects), 70)
+    assert "(self=…, key='tea', value=5) → None, changed self['tea']…" in text
+    assert brief(made, 50).endswith("(self=…, key='tea', value=5) → None")
 
 
 def test_an_equation_in_the_language_of_the_tracer_is_shown_as_it_is(

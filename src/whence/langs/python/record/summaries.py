@@ -136,13 +136,14 @@ def _head(most: int) -> int:
     return most * _HEAD // LONGEST
 
 
-def atom(value: object) -> tuple[str, bool]:
-    """The `repr` of an exact atom; of anything else its type, which is not complete."""
+def atom(value: object, longest: int = _TEXT) -> tuple[str, bool]:
+    """The `repr` of an exact atom, of a text only the beginning if it is longer than `longest`; of
+    anything else its type, which is not complete."""
     kind = type(value)
     if kind not in _ATOMS:
         return f"<{_raw_qualname(kind)}>", False
-    if isinstance(value, str | bytes) and len(value) > _TEXT:
-        return f"{value[:_TEXT]!r}…", False
+    if isinstance(value, str | bytes) and len(value) > longest:
+        return f"{value[:longest]!r}…", False
     if isinstance(value, int) and value.bit_length() > 4 * _TEXT:
         return f"<int of {value.bit_length()} bits>", False
     return repr(value), True
@@ -280,13 +281,13 @@ def _load_uuid(registry: Summaries) -> None:
 def _load_re(registry: Summaries) -> None:
     import re
 
-    def pattern(value: re.Pattern[Any]) -> tuple[str, bool]:
-        text, complete = atom(value.pattern)
+    def pattern(value: re.Pattern[Any], most: int) -> tuple[str, bool]:
+        text, complete = atom(value.pattern, most * _TEXT // LONGEST)
         # Every text pattern has this flag.
         flags = int(value.flags) & ~int(re.UNICODE)
         return f"re.compile({text}{f', flags={flags}' if flags else ''})", complete
 
-    registry.register(re.Pattern, pattern, fixed=True)
+    registry.register(re.Pattern, pattern, fixed=True, takes_size=True)
     registry.register(re.Match, matches.text_of, fixed=True)
     del registry._loaders["re"]
 

@@ -60,12 +60,13 @@ class PythonSyntax:
         return module is not None and module.is_plain_class(name)
 
     def summary(self, text: str, call: Call) -> str:
-        """The first line of the docstring of the called function."""
+        """The first line of the docstring of the called function; … if its sentence goes on."""
         function = _called(text, call)
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             return ""
-        lines = (ast.get_docstring(function) or "").strip().splitlines()
-        return lines[0].strip() if lines else ""
+        first, _, rest = (ast.get_docstring(function) or "").strip().partition("\n")
+        goes_on = rest.partition("\n")[0].strip() and not first.rstrip().endswith((".", ":", "!"))
+        return f"{first.rstrip()} …" if goes_on else first.rstrip()
 
     def defaults(self, text: str, call: Call) -> dict[str, str]:
         """The defaults that are written as a constant, an empty container or a name."""

@@ -214,3 +214,10 @@ def test_pandas_frames_series_and_their_like() -> None:
     assert told(pandas.Series([1, 2], name="s")) == ("Series([1, 2], name='s', dtype=int64)", True)
     assert told(pandas.Series(range(100)))[1] is False
     assert told(pandas.Timestamp("2026-01-02")) == ("Timestamp('2026-01-02 00:00:00')", True)
+
+
+def test_a_long_pattern_is_cut_unless_values_are_whole() -> None:
+    pattern = re.compile("a" * 500)
+    summary = Summaries()[re.Pattern]
+    assert summary(pattern) == (f"re.compile('{'a' * 80}'…)", False)
+    assert summary(pattern, 10_000) == (f"re.compile('{'a' * 500}')", True)
