@@ -8,11 +8,12 @@ Invariant: a first run and its re-runs have imported the same modules when the p
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # without the enums of `signal`
 import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -112,6 +113,10 @@ class Debuggee:
 
     def _finish(self, how: int, value: object) -> None:
         """Right after the program's end."""
+        with _without_interrupts():
+            self._close(how, value)
+
+    def _close(self, how: int, value: object) -> None:
         recording = self._recording
         if self._zoom is not None and recording.is_here:
             self._zoom.program_ended()
@@ -249,6 +254,20 @@ def _say_where_it_goes(recording: Recording) -> None:
             f"this run goes to {printable(recording.output)}\n"
         )
         sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C in here is dropped: the program has ended, and what was recorded must be kept."""
+    try:
+        handler = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    except ValueError:  # only the main thread may do that
+        handler = None
+    try:
+        yield
+    finally:
+        if handler is not None:
+            _signal.signal(_signal.SIGINT, handler)
 
 
 def _say_what_was_written(written: WrittenRecording, journal: str, when: ClosingMessage) -> None:
