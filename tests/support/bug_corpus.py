@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,25 @@ class Bug:
     @property
     def can_run(self) -> bool:
         return all(find_spec(name) is not None for name in self.needs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageBug(Bug):
+    """A program that uses a package with a bug, in `folder`, and its twin in another folder."""
+
+    repaired: Path
+    file: str
+    """The only file in which the two differ."""
+    script: str
+
+    def program(self, version: str) -> tuple[Path, list[str]]:
+        return (self.folder if version == "buggy" else self.repaired), [self.script]
+
+    def write_combined(self, folder: Path) -> Path:
+        shutil.copytree(self.repaired, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        buggy, repaired = ((each / self.file).read_text() for each in (self.folder, self.repaired))
+        (folder / self.file).write_text(combined(buggy, repaired, self.function))
+        return folder / self.script
 
 
 @cache

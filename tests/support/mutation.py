@@ -7,7 +7,7 @@ statement left out. The package as it is, is its reference version.
 `Subject` holds a package with a driver, a small program that uses it. Only functions that the
 driver runs are changed. What is asked of whence about a mutant whose outcome differs: that it
 blames the function that was changed, or says what kept it from knowing; and never another one.
-`MutantBug` is such a mutant with its repaired twin, by which questions are answered.
+`bugs` are such mutants with their repaired twin, by which questions are answered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bug_corpus import Bug, combined, record_program
+from bug_corpus import PackageBug, record_program
 from harmless_rewrites import rewritten
 
 from whence.app.session_driver import SessionDriver
@@ -271,32 +271,15 @@ class Subject:
         return folder
 
 
-@dataclass(frozen=True, kw_only=True)
-class MutantBug(Bug):
-    """A mutant as a program with a bug; the package as it is, is its repaired twin."""
-
-    original: Path
-    file: str
-
-    def program(self, version: str) -> tuple[Path, list[str]]:
-        return (self.folder if version == "buggy" else self.original), ["driver.py"]
-
-    def write_combined(self, folder: Path) -> Path:
-        shutil.copytree(self.original, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        buggy, repaired = ((each / self.file).read_text() for each in (self.folder, self.original))
-        (folder / self.file).write_text(combined(buggy, repaired, self.function))
-        return folder / "driver.py"
-
-
-def bugs(subject: Subject) -> Iterator[MutantBug]:
+def bugs(subject: Subject) -> Iterator[PackageBug]:
     """Mutants whose outcome differs, one after the other; each is gone when the next is taken."""
     for number, mutant in enumerate(subject.mutants(10**6)):
         with _changed(subject, mutant, number) as (folder, outcome):
             if isinstance(outcome, Outcome):
-                yield MutantBug(
+                yield PackageBug(
                     name=f"{subject.package}-{number}", folder=folder, about=str(mutant),
-                    kind=mutant.what, function=mutant.function, original=subject.original,
-                    file=mutant.file,
+                    kind=mutant.what, function=mutant.function, repaired=subject.original,
+                    file=mutant.file, script="driver.py",
                 )  # fmt: skip
 
 

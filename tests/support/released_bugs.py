@@ -18,34 +18,21 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bug_corpus import Bug, combined, functions
+from bug_corpus import PackageBug, functions
 
 RELEASES = Path(__file__).parents[1] / "releases"
+_SCRIPT = "script.py"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleasedBug(Bug):
-    """A script that uses the old release of a package, in `folder`."""
+class ReleasedBug(PackageBug):
+    """A script that uses the old release of a package."""
 
-    package: str
-    file: str
-    """The file of the package with the function at fault."""
-    repaired: Path
     release: Path
     """The script with the new release."""
-
-    def program(self, version: str) -> tuple[Path, list[str]]:
-        return (self.folder if version == "buggy" else self.repaired), ["script.py"]
-
-    def write_combined(self, folder: Path) -> Path:
-        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        buggy, repaired = ((each / self.file).read_text() for each in (self.folder, self.repaired))
-        (folder / self.file).write_text(combined(buggy, repaired, self.function))
-        return folder / "script.py"
 
 
 class NotInstalled(Exception):
@@ -65,13 +52,13 @@ def released_bug(name: str, folder: Path) -> ReleasedBug:
     buggy, repaired, release = (folder / each for each in ("buggy", "repaired", "release"))
     for target, source in ((buggy, old), (repaired, old), (release, new)):
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.dist-info"))
-        shutil.copy(RELEASES / f"{name}.py", target / "script.py")
+        shutil.copy(RELEASES / f"{name}.py", target / _SCRIPT)
     text = with_function((buggy / file).read_text(), (release / file).read_text(), function)
     (repaired / file).write_text(text)
     return ReleasedBug(
         name=name, folder=buggy, about=f"{package} {entry['old']}: {entry['about']}",
         kind="released", function=function, also=tuple(entry.get("also", "").split()),
-        package=package, file=file, repaired=repaired, release=release,
+        file=file, script=_SCRIPT, repaired=repaired, release=release,
     )  # fmt: skip
 
 
@@ -118,9 +105,3 @@ def _installed(package: str, version: str) -> Path:
         except OSError:  # another process was faster
             shutil.rmtree(new)
     return folder
-
-
-def all_bugs(folder: Path) -> Iterator[ReleasedBug]:
-    """All bugs, each in a folder of its own."""
-    for name in names():
-        yield released_bug(name, folder / name)

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mutation import MutantBug, Subject, bugs
+from bug_corpus import PackageBug
+from mutation import Subject, bugs
 from zoom_corpus import changed_line
 from zoom_runs import Copying, Followed, Intended, OneCall
 
@@ -71,9 +72,9 @@ def zoomed_mutants(subject: Subject) -> Iterator[ZoomedMutant]:
                     yield mutant
 
 
-def _statement(bug: MutantBug) -> int | None:
+def _statement(bug: PackageBug) -> int | None:
     """The line of the changed statement, if the function can be run piece by piece."""
-    texts = [(folder / bug.file).read_text() for folder in (bug.folder, bug.original)]
+    texts = [(folder / bug.file).read_text() for folder in (bug.folder, bug.repaired)]
     found = [_named(text, bug.function) for text in texts]
     if any(len(each) != 1 for each in found) or not _can_be_pieced(found[1][0]):
         return None
@@ -98,8 +99,8 @@ def _can_be_pieced(node: ast.AST) -> bool:
     return True
 
 
-def _first_wrong(bug: MutantBug) -> Intended | None:
-    repaired = (bug.original / bug.file).read_text()
+def _first_wrong(bug: PackageBug) -> Intended | None:
+    repaired = (bug.repaired / bug.file).read_text()
     for nth in range(1, _MOST_CALLS + 1):
         followed = _followed(bug, nth)
         if followed is None:
@@ -111,7 +112,7 @@ def _first_wrong(bug: MutantBug) -> Intended | None:
     return None
 
 
-def _followed(bug: MutantBug, nth: int) -> Followed | None:
+def _followed(bug: PackageBug, nth: int) -> Followed | None:
     """What the `nth` call of the changed function does; None if there is none."""
     path = bug.folder / bug.file
     text = path.read_text()
@@ -135,7 +136,7 @@ def _followed(bug: MutantBug, nth: int) -> Followed | None:
 
 
 @contextlib.contextmanager
-def _in_place(bug: MutantBug, watch: Copying) -> Iterator[Any]:
+def _in_place(bug: PackageBug, watch: Copying) -> Iterator[Any]:
     """The changed package is what is imported, and tells of the call."""
     package = bug.name.rpartition("-")[0]
 
