@@ -42,9 +42,9 @@ docs: ## the documentation as a web site in build/docs; a broken link is an erro
 	@$(ENV)/bin/sphinx-build -W --keep-going -q -b html docs build/docs
 	@echo build/docs/index.html
 
-soak: ## the tests with many more examples, and those that take minutes
+soak: ## the long tests, part by part: all that have not passed on this commit, or PARTS="kills laws"
 	$(call environment,terminal test bench)
-	@WHENCE_HYPOTHESIS_PROFILE=soak $(ENV)/bin/python -m pytest -n auto -m "soak or not soak" --timeout=3600
+	@$(ENV)/bin/python tools/soak.py $(PARTS)
 
 sanitize: ## the tests of the C code under AddressSanitizer and UBSan
 	$(call environment,terminal test)
