@@ -260,7 +260,8 @@ def _say_where_it_goes(recording: Recording) -> None:
 def _without_interrupts() -> Iterator[None]:
     """Ctrl-C in here is dropped: the program has ended, and what was recorded must be kept."""
     try:
-        handler = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+        # No SIG_IGN: Python complains about an interrupt that came just before it was set.
+        handler = _signal.signal(_signal.SIGINT, lambda *_: None)
     except ValueError:  # only the main thread may do that
         handler = None
     try:

@@ -27,7 +27,7 @@ from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackT
 from typing import Any, NoReturn
 
 from whence.errors import UsageError, WhenceError
-from whence.langs.python.debuggee import lazy_imports
+from whence.langs.python.debuggee import late_interrupts, lazy_imports
 from whence.langs.python.debuggee.interpreter_start import InterpreterStart, program_places
 from whence.langs.python.record import printed_text
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, BY_EXIT, ENDED
@@ -39,6 +39,8 @@ like the program calls the function that it inherited."""
 Compiled = Callable[[bytes | str, str], CodeType]
 """Compiles the text of a module, given its file name."""
 
+# Signal handlers are the whole process's, so there is one.
+_late = late_interrupts.LateInterrupts()
 # The `__main__` that was there before: its namespace is still that of whence's own start.
 _displaced: list[ModuleType | None] = []
 
@@ -150,6 +152,7 @@ class _Outcome:
         self._how, self._value = BY_EXCEPTION, exception
 
     def report(self) -> None:
+        _late.is_closing = True
         value, self._value = self._value, None
         self._finished(self._how, value)
 
@@ -280,14 +283,14 @@ def _at_bottom(function: Callable[..., object], *arguments: object) -> None:
     """Call a function as the interpreter itself would: whence's own frames do not show.
 
     They are invisible to code that walks the stack, and do not reduce how deep a recursion may go.
-    Without the recorder in C both are visible.
+    Without the recorder in C both are visible. From the end of the call on, interrupts are late.
     """
     try:
         recorder: Any = importlib.import_module("whence.langs.python.record._recorder")
     except ImportError:
-        function(*arguments)
+        late_interrupts.run(_late, function, *arguments)
         return
-    recorder.at_bottom(function, *arguments)
+    recorder.at_bottom(_late, function, *arguments)
 
 
 def _call(target: Target) -> None:

@@ -421,7 +421,7 @@ def test_a_call_at_the_bottom_has_the_whole_recursion_limit() -> None:
     names = program("def depth(n):\n  try: return depth(n + 1)\n  except RecursionError: return n")
     before = names["depth"](0)
     depths: list[int] = []
-    _recorder.at_bottom(lambda: depths.append(names["depth"](0)))
+    _recorder.at_bottom(None, lambda: depths.append(names["depth"](0)))
     assert depths == [sys.getrecursionlimit() - 2]
     assert names["depth"](0) == before
 

@@ -1,6 +1,7 @@
 /* What Python sees: `_recorder`, a thin layer under native_backend.py. */
 #include "activations.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 static bool watching;
@@ -363,12 +364,64 @@ static int c_recursion_limit(PyThreadState *tstate)
     return limit;
 }
 
+/* The handler of SIGINT once the program's main code has ended; `late` is a `LateInterrupts`. In C,
+ * so that a traceback of what it passes on to the program's handler shows no code of ours. */
+static PyObject *handle_late(PyObject *late, PyObject *arguments)
+{
+    static bool deciding;
+    PyObject *number = NULL, *frame = NULL;
+    if (deciding || !PyArg_ParseTuple(arguments, "OO", &number, &frame)) {
+        return deciding ? Py_NewRef(Py_None) : NULL;
+    }
+    deciding = true;
+    PyObject *handler = PyObject_CallMethod(late, "handler_of", "O", frame);
+    deciding = false;
+    if (handler == NULL || handler == Py_None) {
+        return handler;
+    }
+    PyObject *result = PyObject_CallFunctionObjArgs(handler, number, frame, NULL);
+    Py_DECREF(handler);
+    return result;
+}
+
+static PyMethodDef late_handler = {"late_interrupt", handle_late, METH_VARARGS, NULL};
+
+/* Gives SIGINT to a `LateInterrupts`, and keeps an exception that is being raised. No Python code
+ * of ours runs here, so nothing of ours can be interrupted: an interrupt that is pending is handled
+ * by the program's handler inside `signal`, which then fails, and is called again. */
+static void take_interrupts(PyObject *late)
+{
+    enum { TRIES = 1000 };
+    SavedException saved = save_exception();
+    PyObject *name = PyUnicode_FromString("_signal");
+    PyObject *module = name == NULL ? NULL : PyImport_GetModule(name);
+    PyObject *before =
+        module == NULL ? NULL : PyObject_CallMethod(module, "getsignal", "i", SIGINT);
+    PyObject *handler = PyCFunction_New(&late_handler, late);
+    if (handler != NULL && before != NULL && PyCallable_Check(before) &&
+        PyObject_SetAttrString(late, "program_handler", before) == 0) {
+        PyObject *done = NULL;
+        for (int tries = 0; done == NULL && tries < TRIES; tries++) {
+            PyErr_Clear();
+            done = PyObject_CallMethod(module, "signal", "iO", SIGINT, handler);
+        }
+        Py_XDECREF(done);
+    }
+    PyErr_Clear();
+    Py_XDECREF(handler);
+    Py_XDECREF(before);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    restore_exception(&saved);
+}
+
 /* Calls a function with no frame below it, as at the start of a thread: code that walks the stack
- * finds only the program's frames, and the recursion limits are the program's alone. */
+ * finds only the program's frames, and the recursion limits are the program's alone. From its end
+ * on the first argument, a `LateInterrupts`, handles SIGINT; None: nothing changes. */
 static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                            Py_ssize_t count)
 {
-    if (count < 1) {
+    if (count < 2) {
         PyErr_SetString(PyExc_TypeError, "there is nothing to call");
         return NULL;
     }
@@ -378,8 +431,11 @@ static PyObject *at_bottom(PyObject *Py_UNUSED(module), PyObject *const *argumen
     Frame *ours = current_frame(tstate);
     set_current_frame(tstate, NULL);
     /* The interpreter starts a script without calling `exec`, which counts. */
-    set_used_recursion(tstate, c_limit, no_recursion_but(PyCFunction_Check(arguments[0])));
-    PyObject *result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
+    set_used_recursion(tstate, c_limit, no_recursion_but(PyCFunction_Check(arguments[1])));
+    PyObject *result = PyObject_Vectorcall(arguments[1], arguments + 2, (size_t)(count - 2), NULL);
+    if (arguments[0] != Py_None) {
+        take_interrupts(arguments[0]);
+    }
     set_used_recursion(tstate, c_limit, used);
     set_current_frame(tstate, ours);
     return result;
@@ -416,7 +472,8 @@ static PyMethodDef methods[] = {
     {"flush", flush, METH_NOARGS, "Write the records that are in memory."},
     {"state", state, METH_NOARGS, "How much was recorded, and what went wrong."},
     {"at_bottom", (PyCFunction)(void (*)(void))at_bottom, METH_FASTCALL,
-     "at_bottom(function, *arguments): call it with no frame below."},
+     "at_bottom(late_interrupts, function, *arguments): call it with no frame below; from its end on "
+     "interrupts are late ones."},
     {"here", here, METH_NOARGS, "The number of the call that runs in this thread."},
     {"collect_by_number", collect_at_calls, METH_O,
      "collect_by_number(gc.collect): collect garbage at fixed numbers of calls."},
