@@ -148,6 +148,9 @@ class Acquitter(Protocol):
     def acquits(self, node: int) -> str | None:
         """Why this call cannot be at fault; None if it can."""
 
+    def doubts(self, node: int) -> str | None:
+        """Why this call may not be at fault although no other one is left; None if it is."""
+
 
 class Reruns(Protocol):
     """Runs the program again to learn what its recording does not say.

@@ -103,13 +103,18 @@ def true_values(buggy: ColumnTree, repaired: ColumnTree) -> dict[int, str]:
 
 
 def by_beginning(tree: ColumnTree, values: dict[int, str]) -> Iterator[dict[int, str]]:
-    """The values from the first call of each function on: a person may begin anywhere."""
-    known: set[str] = set()
-    for number, node in enumerate(values):
-        name = function_at(tree, tree.position(node)).short()
-        if name not in known and len(known) < MOST_FUNCTIONS:
-            known.add(name)
-            yield dict(list(values.items())[number:])
+    """The values from the first, then from the last call of each function on.
+
+    A person may begin anywhere. What is said of an early call changes what later ones are given,
+    and then nothing can be said of those.
+    """
+    nodes = list(values)
+    names = [function_at(tree, tree.position(node)).short() for node in nodes]
+    functions = list(dict.fromkeys(names))[:MOST_FUNCTIONS]
+    first = [names.index(name) for name in functions]
+    last = [len(names) - 1 - names[::-1].index(name) for name in functions]
+    for start in dict.fromkeys((*first, *last)):
+        yield {node: values[node] for node in nodes[start:]}
 
 
 @dataclass

@@ -329,5 +329,7 @@ def _helper_of(function: ast.FunctionDef, name: str) -> ast.stmt | None:
         ast.Name(name, ast.Load()), [ast.Name(each, ast.Load()) for each in taken], []
     )
     arguments = ast.arguments([], [ast.arg(each) for each in taken], None, [], [], None, [])
-    helper = ast.FunctionDef(name, arguments, [ast.Return(copy.deepcopy(value))], [])
+    [helper] = ast.parse("def helper(): ...").body  # its fields differ between versions of Python
+    assert isinstance(helper, ast.FunctionDef)
+    helper.name, helper.args, helper.body = name, arguments, [ast.Return(copy.deepcopy(value))]
     return ast.fix_missing_locations(ast.copy_location(helper, function))

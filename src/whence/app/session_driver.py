@@ -377,26 +377,36 @@ class SessionDriver:
             elif isinstance(outcome, events.Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
-                    only = only_suspect(self.state, self._acquitted)
+                    only = only_suspect(self.state, self._acquitted, self._doubted)
                     return outcome if only is None else events.Found(only)
                 self.counts.oracles[answer.by] += 1
                 answers.append(answer)
                 outcome = self._step(events.Answered((answer,)))
             elif isinstance(outcome, events.Found):
+                found = outcome.diagnosis
                 return events.Found(
-                    narrow_diagnosis(self.state, outcome.diagnosis, self._acquitted)
+                    narrow_diagnosis(self.state, found, self._acquitted, self._doubted)
                 )
             else:
                 return outcome
 
     def _acquitted(self, node: int) -> str | None:
         """Why a call cannot be at fault, if an oracle knows that."""
-        for oracle in self.oracles:
-            if isinstance(oracle, Acquitter) and oracle.name not in self.state.facts.silenced:
-                reason = oracle.acquits(node)
-                if reason is not None:
-                    return reason
-        return None
+        reasons = (oracle.acquits(node) for oracle in self._acquitters())
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _doubted(self, node: int) -> str | None:
+        """Why a call may not be at fault though no other one is left, if an oracle doubts it."""
+        reasons = (oracle.doubts(node) for oracle in self._acquitters())
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _acquitters(self) -> list[Acquitter]:
+        silenced = self.state.facts.silenced
+        return [
+            oracle
+            for oracle in self.oracles
+            if isinstance(oracle, Acquitter) and oracle.name not in silenced
+        ]
 
     def _ask_oracles(self, question: Question) -> Answer | None:
         facts = self.state.facts

@@ -267,17 +267,24 @@ def _kind(state: State, position: int) -> FaultKind:
 
 
 def narrow_diagnosis(
-    state: State, diagnosis: Diagnosis, acquitted: Callable[[int], str | None]
+    state: State,
+    diagnosis: Diagnosis,
+    acquitted: Callable[[int], str | None],
+    doubted: Callable[[int], str | None],
 ) -> Diagnosis:
     """A diagnosis without the calls that cannot be at fault, whatever was said of them.
 
     The fault is in one of the candidates. If only one of them can be at fault, it is; if all that
-    can are calls of one function, that function is.
+    can are calls of one function, that function is. `acquitted` and `doubted` tell why a call
+    cannot be at fault, and why it may not be although no other call is left.
     """
     is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
     nodes = (diagnosis.node,) if is_found else diagnosis.candidates
     reasons = {node: acquitted(node) for node in nodes if node is not None}
     left = tuple(node for node, reason in reasons.items() if reason is None)
+    if is_found and left and not diagnosis.group:
+        reasons = {node: doubted(node) for node in left}
+        left = tuple(node for node, reason in reasons.items() if reason is None)
     if len(left) == len(nodes) or diagnosis.group:
         return diagnosis
     if not left:
@@ -287,7 +294,8 @@ def narrow_diagnosis(
     columns = state.tree.columns
     positions = [state.tree.position(node) for node in left]
     one_function = len({int(columns.function[position]) for position in positions}) == 1
-    if diagnosis.status is not Status.CANDIDATES or not one_function:
+    is_sure = diagnosis.status is Status.CANDIDATES and one_function
+    if not is_sure or any(doubted(node) for node in left):
         return replace(diagnosis, candidates=left)
     return Diagnosis(
         Status.FOUND,
@@ -299,13 +307,18 @@ def narrow_diagnosis(
     )
 
 
-def only_suspect(state: State, acquitted: Callable[[int], str | None]) -> Diagnosis | None:
+def only_suspect(
+    state: State,
+    acquitted: Callable[[int], str | None],
+    doubted: Callable[[int], str | None],
+) -> Diagnosis | None:
     """The call at fault, if no other call that is left can be: then no question is needed."""
     space = state.space()
     nodes = left_to_blame(state, _MOST_WEIGHED + 1)
     if space.top_is_open or len(nodes) > _MOST_WEIGHED or len(space.unseen()):
         return None
-    diagnosis = narrow_diagnosis(state, Diagnosis(Status.CANDIDATES, candidates=nodes), acquitted)
+    candidates = Diagnosis(Status.CANDIDATES, candidates=nodes)
+    diagnosis = narrow_diagnosis(state, candidates, acquitted, doubted)
     is_one = diagnosis.status is Status.FOUND and not diagnosis.group
     return diagnosis if is_one else None
 

@@ -44,6 +44,8 @@ _canonical = json.JSONEncoder(
 ).encode
 
 
+_UNKNOWN = "?"
+"""What a generator returned, if that is not known."""
 _OUTCOME_KEYS = frozenset(("returned", "raised", "yielded", "not_terminated", "failed", "equation"))
 _EQUATION_KEYS = _OUTCOME_KEYS | {"function", "args", "reads", "effects", "printed"}
 
@@ -360,7 +362,7 @@ def decode_outcome(record: Mapping[str, Any]) -> Outcome:
         if not isinstance(reason, str | bool):
             raise MalformedRecord('"not_terminated" must be true, or a text that says why')
         value = Value(Kind.ATOM, reason) if isinstance(reason, str) else None
-    elif "returned" in record:
+    elif "returned" in record and not ("yielded" in record and record["returned"] == _UNKNOWN):
         value = decode_value(record["returned"])
     yielded = tuple(map(decode_value, _as_list(record.get("yielded", []), "yielded")))
     return Outcome(kind, value, yielded, raised_at, "yielded" in record)
@@ -383,7 +385,7 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
     elif outcome.kind is OutcomeKind.RETURNED and outcome.value is not None:
         record["returned"] = encode_value(outcome.value)
     elif outcome.kind is OutcomeKind.RETURNED and "yielded" in record:
-        record["returned"] = "?"  # without it the call would count as left where it yielded
+        record["returned"] = _UNKNOWN  # without it the call would count as left where it yielded
     return record
 
 

@@ -340,9 +340,15 @@ def test_an_answer_sink_that_fails_is_reported_once() -> None:
 class Acquits(Knows):
     """An oracle that also knows which calls cannot be at fault."""
 
-    def __init__(self, *nodes: int, acquitted: tuple[int, ...]) -> None:
+    def __init__(
+        self, *nodes: int, acquitted: tuple[int, ...], doubted: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(*nodes)
         self.acquitted = acquitted
+        self.doubted = doubted
+
+    def doubts(self, node: int) -> str | None:
+        return "that was not tried" if node in self.doubted else None
 
     def acquits(self, node: int) -> str | None:
         return "its code is the same" if node in self.acquitted else None
@@ -365,6 +371,17 @@ def test_of_several_candidates_the_only_one_that_can_be_at_fault_is() -> None:
     diagnosis = ended(Acquits(*known, acquitted=(1, 3)))
     assert (diagnosis.status, diagnosis.node) == (Status.FOUND, FAULT)
     assert "its code is the same" in diagnosis.reason
+
+
+def test_a_call_in_doubt_is_neither_blamed_nor_passed_over() -> None:
+    known = (0, 1, 2, 5, 6)
+    diagnosis = ended(Acquits(*known, acquitted=(1,), doubted=(3,)))
+    assert (diagnosis.status, set(diagnosis.candidates)) == (Status.CANDIDATES, {3, FAULT})
+    diagnosis = ended(Acquits(*known, acquitted=(1, 3), doubted=(FAULT,)))
+    assert (diagnosis.status, diagnosis.candidates) == (Status.CANDIDATES, (FAULT,))
+    diagnosis = ended(Acquits(*range(7), acquitted=(), doubted=(FAULT,)))
+    assert (diagnosis.status, diagnosis.candidates) == (Status.UNDETERMINED, (FAULT,))
+    assert diagnosis.reason == "all that it called is right, but that was not tried"
 
 
 def test_nobody_is_asked_about_the_only_call_that_can_be_at_fault() -> None:

@@ -159,20 +159,26 @@ class ReferenceOracle:
         return Judgement(verdict, self.last)
 
     def acquits(self, node: int) -> str | None:
-        """Code that is the same in both versions is not at fault, if only functions differ.
+        """Code that is the same in both versions is not at fault, if only functions differ."""
+        if self._is_unchanged(self.tree.position(node)):
+            return "its code is the same in the reference version"
+        return None
 
-        Nor is code known to be at fault if several functions differ and the program does no better
-        with the reference's code for this one.
+    def doubts(self, node: int) -> str | None:
+        """Why a call that is left may not be at fault, if several functions differ.
+
+        Its code is the same in both versions, or the program does no better with the reference's
+        code for it.
         """
         position = self.tree.position(node)
-        if self._is_unchanged(position):
-            return "its code is the same in the reference version"
         source, number = place_of(self.tree, position)
         if number <= 0 or not self._several_differ or not self._is_last_suspect(position):
             return None
         if not self._repaired_runs.has_symptom:
             return None
         code = source.tables.code(RecipeSource(source).code_of(number))
+        if self.versions.same(code) is True:
+            return "its code is the same in the reference version, which differs elsewhere"
         return self._repaired_runs.obstacle(code) or None
 
     def _is_last_suspect(self, position: int) -> bool:

@@ -4,7 +4,8 @@ If many functions differ between the versions, a call may differ for no fault of
 reference may keep its data in another form, or a callee may have changed something that was not
 observed. So a function is blamed only if the program does better with the reference's code for it.
 
-Invariant: a function is said not to repair the program only if both runs are known.
+Invariant: a function is said not to repair the program only if both runs are known and it was
+really exchanged. That does not acquit it: the repair may need several functions.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from whence.errors import WhenceError
 from whence.langs.python.oracles.program_versions import VersionPair
 from whence.langs.python.oracles.recipe_comparison import Match
 from whence.langs.python.oracles.reference_runs import ReferenceRuns, compare_runs, record_run
+from whence.langs.python.oracles.worker.one_function_swap import with_function_of
 from whence.langs.python.trace.call_recipes import RecipeSource, place_of
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
+from whence.regular_files import read_regular_file
 from whence.tree.column_tree import ColumnTree
 
 MOST_FUNCTIONS = 12
@@ -59,7 +62,7 @@ class RepairedRuns:
 
     def _try(self, own: str, code: CodeEntry) -> str:
         other = self._versions.reference.file(own, self._versions.main)
-        if other is None or code.is_text:
+        if other is None or code.is_text or not _can_be_exchanged(own, other, code.qualname):
             return NOT_TRIED
         output = self._folder / f"repaired-{len(self._tried)}.whence"
         exchanged = own, other, code.qualname
@@ -90,6 +93,18 @@ class RepairedRuns:
         if len(runs) < 2 or compare_runs(runs[0], runs[1]).match is not Match.SAME:
             return False
         return compare_runs(self._tree, runs[0]).match is Match.DIFFERENT
+
+
+def _can_be_exchanged(own: str, other: str, qualname: str) -> bool:
+    """Whether the code of a function of one file fits into the other."""
+    try:
+        ours, theirs = (
+            compile(read_regular_file(file), own, "exec", dont_inherit=True)
+            for file in (own, other)
+        )
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return False
+    return with_function_of(ours, theirs, qualname) is not None
 
 
 def _alike(one: ColumnTree, other: ColumnTree) -> int:

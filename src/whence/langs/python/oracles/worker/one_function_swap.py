@@ -28,14 +28,7 @@ def swap_one_on_load(
     def exchange(code: CodeType) -> CodeType:
         if os.path.abspath(code.co_filename) != file:
             return code
-        # What a function captures is decided by the functions around it and inside it. If that
-        # differs, they can only be exchanged together.
-        outermost = qualname.partition(".<locals>")[0]
-        return (
-            _exchanged(code, theirs, qualname, _body_alone)
-            or _exchanged(code, theirs, outermost, _with_inner)
-            or code
-        )
+        return with_function_of(code, theirs, qualname) or code
 
     loaded = SourceLoader.get_code
 
@@ -45,6 +38,18 @@ def swap_one_on_load(
 
     SourceLoader.get_code = get_code
     return lambda source, name: exchange(compile_plainly(source, name))
+
+
+def with_function_of(code: CodeType, theirs: CodeType, qualname: str) -> CodeType | None:
+    """A module with one function of another version; None if it does not fit.
+
+    What a function captures is decided by the functions around it and inside it. If that differs,
+    they can only be exchanged together.
+    """
+    outermost = qualname.partition(".<locals>")[0]
+    return _exchanged(code, theirs, qualname, _body_alone) or _exchanged(
+        code, theirs, outermost, _with_inner
+    )
 
 
 def _exchanged(
