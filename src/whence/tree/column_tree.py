@@ -132,6 +132,8 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
     inner_parent = new.parent + position
     inner_parent[0] = old.parent[position]
     end = np.where(old.end > position, old.end + growth, old.end)
+    equation = join(old.equation, new.equation)
+    equation[position] = old.equation[position]  # what was said of it still applies
     columns = Columns(
         parent=join(parent, inner_parent),
         end=join(end, new.end + position),
@@ -141,7 +143,7 @@ def _splice(tree: ColumnTree, position: int, below: ColumnTree) -> ColumnTree:
         outcome=join(old.outcome, new.outcome),
         own=join(old.own, new.own),
         weight=old.weight,
-        equation=join(old.equation, new.equation),
+        equation=equation,
         effort=join(old.effort, new.effort),
         implicit=join(old.implicit, new.implicit),
     )

@@ -87,17 +87,14 @@ class Materializer:
 def _with_old_equations(
     ours: RecordedWindow, window: RecordedWindow, materialized: ColumnTree
 ) -> ColumnTree:
-    """Give calls that were recorded before their old equations, so that answers still apply.
-
-    (Digests of equations depend on numbers of types and code, which differ between files.)
-    """
+    """Give calls that were recorded before their old equations, so that answers still apply."""
     again = np.flatnonzero(materialized.details > 0)
     ordinals = window.ordinals[materialized.details[again]]
     number = np.minimum(np.searchsorted(ours.ordinals, ordinals), len(ours.ordinals) - 1)
     is_recorded = ours.ordinals[number] == ordinals
     positions = ours.tree.positions(number[is_recorded].tolist())
     equation = materialized.columns.equation.copy()
-    equation[again[is_recorded]] = ours.tree.columns.equation[positions]
+    equation[again[is_recorded]] = ours.equations[positions]
     return replace(materialized, columns=replace(materialized.columns, equation=equation))
 
 
@@ -141,6 +138,7 @@ def _cut(window: RecordedWindow, top: int, first_id: int) -> ColumnTree:
         parent=parent,
         end=old.end[area] - TOP,
         depth=old.depth[area] - old.depth[TOP],
+        equation=window.equations[area],
     )
     details, source_of = tree.details[area], tree.source_of[area]
     below = replace(tree, columns=columns, details=details, source_of=source_of, ids=None)

@@ -15,8 +15,11 @@ from weakref import ReferenceType, ref
 import numpy as np
 
 from whence.langs.python.replay.rerun_process import CannotReplay, trace_of
+from whence.langs.python.trace.trace_format import mix
 from whence.ports import Int64s
 from whence.tree.column_tree import ColumnTree
+
+_WINDOW = 0x77696E64
 
 
 @dataclass
@@ -33,6 +36,17 @@ class RecordedWindow:
     def ordinals(self) -> Int64s:
         """The ordinal of each recorded call, by its number in this recording."""
         return trace_of(self.tree).ordinals() + self.before
+
+    @cached_property
+    def equations(self) -> Int64s:
+        """The digest of each call's equation, by position; no other recording has an equal one.
+
+        Digests contain numbers of their recording's calls and tables, so that those of two
+        recordings may be the same by chance. The whole recording keeps its own.
+        """
+        salt = np.uint64(mix(self.node, _WINDOW) if self.node else 0).astype(np.int64)
+        digests: Int64s = self.tree.columns.equation ^ salt
+        return digests
 
     def position(self, ordinal: int) -> int | None:
         """The position of a call, or None if it is not recorded here."""

@@ -63,6 +63,37 @@ def names(tree: ColumnTree) -> list[str]:
     return [tree.functions[number].short() for number in tree.columns.function.tolist()]
 
 
+def test_no_two_calls_are_taken_for_equal_because_their_values_were_cut(tmp_path: Path) -> None:
+    source = """
+        def at(values, place):
+            return values[place]
+
+        def step(values, text, place):
+            return at(values, place) + len(text)
+
+        def block(values, text, first):
+            return sum([step(values, text, place) for place in range(first, first + 20)])
+
+        def total(values, text):
+            return sum([block(values, text, first) for first in range(0, 60, 20)])
+
+        print(total(list(range(100_000)), "x" * 1_000_000))
+    """
+    path = recorded(tmp_path, "run.whence", "--journal", "--depth", "3", source=source)
+    bounded = opened(path, 100_000)
+    tree = expanded(bounded)
+    assert len(tree.columns) > len(bounded.columns) + 100
+    functions: dict[int, set[int]] = {}
+    for equation, function in zip(tree.columns.equation, tree.columns.function, strict=True):
+        functions.setdefault(int(equation), set()).add(int(function))
+    assert all(len(equal) == 1 for equal in functions.values())
+    before = dict(zip(all_ids(bounded).tolist(), bounded.columns.equation.tolist(), strict=True))
+    after = dict(zip(all_ids(tree).tolist(), tree.columns.equation.tolist(), strict=True))
+    assert {node: after[node] for node in before if node in after} == {
+        node: before[node] for node in before if node in after
+    }
+
+
 @pytest.fixture(scope="module")
 def bounded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded(tmp_path_factory.mktemp("run"), "run.whence", "--journal", "--depth", "3")
