@@ -20,6 +20,8 @@ MOST_FILES = 16
 """The code of more functions, or in more files, is not read."""
 _WORTH_HIDING = 2
 """Unused attributes are left out only if there are at least this many."""
+_FEW_NAMES = 4
+"""The values of so many attributes can be told apart without their names."""
 
 
 def relevant(call: Call, sources: Sources, ran: Sequence[Function] | None = None) -> Call:
@@ -135,6 +137,36 @@ def with_field_names(call: Call, sources: Sources) -> Call:
         return value if parts == value.parts else replace(value, parts=parts)
 
     return _with_values(call, named)
+
+
+def without_repeated_names(call: Call) -> Call:
+    """The call in which the attributes of a class are named once in each value: `P(x=1, y=2)` is
+    followed by `P(3, 4)`.
+
+    Of larger objects all are named, and of those that are nested less deep than the first one,
+    since that may be too deep to be shown.
+    """
+
+    def named_once(value: Value) -> Value:
+        return _named_once(value, 0, {})
+
+    return _with_values(call, named_once)
+
+
+def _named_once(value: Value, depth: int, named: dict[tuple[str, ...], int]) -> Value:
+    """`named`: the classes with their attributes whose names were given, and how deep."""
+    if not value.parts:
+        return value
+    names = tuple(step for step, _ in value.parts)
+    key = (value.text, *names)
+    is_known = named.get(key, depth + 1) <= depth
+    if value.kind is Kind.OBJECT and not is_known:
+        named[key] = depth
+    parts = tuple((step, _named_once(part, depth + 1, named)) for step, part in value.parts)
+    few = len(names) <= _FEW_NAMES and not value.omitted
+    if value.kind is Kind.OBJECT and is_known and few and all(n.startswith(".") for n in names):
+        parts = tuple((f"[{index}]", part) for index, (_, part) in enumerate(parts))
+    return replace(value, parts=parts)
 
 
 def _with_values(call: Call, other: Callable[[Value], Value]) -> Call:

@@ -102,7 +102,7 @@ def _open_lines(
         short = replace(below, characters=min(room + 1, limits.characters))
         text = f"{label}{show(part, short)},"
         fits = columns(text) <= room
-        alone = value.kind in _ONE_A_LINE and layout is Layout.OPEN
+        alone = bool(label) and value.kind in _ONE_A_LINE and layout is Layout.OPEN
         if row and (not fits or columns(row) + 1 + columns(text) > room or alone):
             yield inner + row
             row = ""

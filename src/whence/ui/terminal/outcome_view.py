@@ -20,6 +20,7 @@ from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
 from whence.ui.terminal.listing import MOST, choice_lines, instance_lines, suspects
 from whence.ui.terminal.question_text import (
+    LEFT_OUT,
     QuestionContext,
     opening,
     prompt,
@@ -43,6 +44,7 @@ class OutcomeView:
         self._counted: Outcome | None = None
         """The question whose characters were counted last: one shown again is not counted."""
         self._has_recommended = False
+        self._knows_show = False
         self._shown: list[tuple[int, int, Call]] = []
         """The ids and numbers of the questions so far, and what was shown of each call."""
 
@@ -87,6 +89,7 @@ class OutcomeView:
         if question.function is not None:
             table = instance_lines(session.state, question.function, width, session.sources)
             lines = [*(Line(row, Tone.QUIET) for row in table), Line(""), *lines]
+        self._knows_show |= any(line.text.endswith(LEFT_OUT) for line in lines)
         if self._counted is not outcome:
             session.count_shown("\n".join(line.text for line in lines))
             self._counted = outcome
@@ -113,7 +116,9 @@ class OutcomeView:
         by = "" if raised is None else raised.text
         ran = functions_that_ran(tree, tree.position(question.node))
         shown = [(number, call) for node, number, call in self._shown if node != question.node]
-        return QuestionContext(sources, last, self.screen.emphasises, by, ran, shown)
+        return QuestionContext(
+            sources, last, self.screen.emphasises, by, ran, shown, self._knows_show
+        )
 
     def prompt(self, outcome: Outcome) -> str:
         """The prompt for the next line."""

@@ -42,7 +42,12 @@ from whence.model.value import (
 )
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
-from whence.report.relevance import relevant, with_field_names, without_internals
+from whence.report.relevance import (
+    relevant,
+    with_field_names,
+    without_internals,
+    without_repeated_names,
+)
 from whence.report.source import NOWHERE, Sources
 from whence.ui.terminal.multiline import Room, Rows, brief, fit, inputs, is_short, result
 from whence.ui.terminal.screen import Line, Tone
@@ -61,18 +66,21 @@ _SIGNS = ("  + ", "  - ", "  ")
 _VERBS = ("it made ", "it changed ", "it removed ", "it inserted ", "it ")
 _SMALL = 60
 """A change of several parts is shown as a whole if that is not longer."""
+LEFT_OUT = "(… was left out; show prints it all)"
 _PRINTED = 6
 _READS = 5
 _LEGIBLE = 20
 """The line that made a call is cut off to no less."""
-_PLAIN_CALL = re.compile(r"[\w.]+\([\w, ]*\)")
-"""A call that is given nothing but variables: it says no more than its values."""
+_TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")
+_PLAIN_CALL = re.compile(r"[\w.]+\([\w\s,=.\-\[\](){}:]*\)")
+_INNER_CALL = re.compile(r"[\w\])]\s*[\[(]")
+"""A call or an item in the arguments of a call."""
 _SPACING = re.compile(r"[\s,]")
 _TABLES = ("DataFrame",)
-_STILL_SEEN = 2
+_STILL_SEEN = 3
 """So many questions before the last one are taken to be still on the screen."""
-_WORTH_A_REFERENCE = 40
-"""An input of at most so many characters is shown again."""
+_WORTH_A_REFERENCE = 30
+"""An input, or an attribute of one, of at most so many characters is shown again."""
 _EXPRESSION = 40
 """The most characters of the expression that made a call."""
 _MORE = Limits(depth=100, parts=10_000, characters=3_000, text=3_000)
@@ -187,6 +195,8 @@ class QuestionContext:
     """All functions that ran in the call; empty if they are not known."""
     shown: Sequence[tuple[int, Call]] = ()
     """The questions that were shown before, each with its number and what was shown of it."""
+    knows_show: bool = False
+    """Whether the person was told how to see what was left out."""
 
     def earlier(self, call: Call) -> Call | None:
         """The last call of the same function that was asked about."""
@@ -210,6 +220,8 @@ def shown_call(question: Question, width: int, context: QuestionContext = PLAINL
         for number, old in reversed(context.shown[-_STILL_SEEN:])
         for name, value in _named_values(old)
     ]
+    if not values:
+        return call
     arguments = tuple(
         replace(argument, value=_reference(argument.value, values)) for argument in call.arguments
     )
@@ -239,10 +251,16 @@ def _without_same_columns(call: Call) -> Call:
 
 
 def _named_values(call: Call) -> list[tuple[str, Value]]:
-    """The long values of a call that can be referred to by a name."""
-    named = [(binding.name, binding.value) for binding in (*call.arguments, *call.reads)]
+    """The long values of a call, and their attributes, that can be referred to by a name."""
+    named = [(each.name, each.value) for each in (*call.arguments, *call.reads) if each.name]
     named += [("result", call.outcome.value)] if call.outcome.value is not None else []
-    return [(name, value) for name, value in named if name and _is_long(value)]
+    attributes = [
+        (name + step, part)
+        for name, value in named
+        for step, part in value.parts
+        if step.startswith(".")
+    ]
+    return [(name, value) for name, value in (*named, *attributes) if _is_long(value)]
 
 
 def _is_long(value: Value) -> bool:
@@ -250,10 +268,17 @@ def _is_long(value: Value) -> bool:
 
 
 def _reference(value: Value, known: Sequence[tuple[str, Value]]) -> Value:
-    """The value, or the name of an equal one."""
-    if not known or not _is_long(value):
+    """The value, or the name of an equal one; if there is none, the same for its attributes."""
+    if not _is_long(value):
         return value
-    return next((atom(f"<{name}>") for name, old in known if equal(old, value)), value)
+    same = next((name for name, old in known if equal(old, value)), None)
+    if same is not None:
+        return atom(f"<{same}>")
+    parts = tuple(
+        (step, _reference(part, known) if step.startswith(".") else part)
+        for step, part in value.parts
+    )
+    return replace(value, parts=parts)
 
 
 def question_lines(
@@ -273,13 +298,14 @@ def question_lines(
     notes += [where] if where else []
     spare = _MOST_LINES - len(notes)
     usual = context.sources.has_default(call) - set(differing)
+    call = without_repeated_names(call)
     for rows in _WAYS:
         sections = _sections(call, context.sources, room, rows, strong, usual)
         if sum(map(len, sections)) <= min(rows.most, spare):
             break
     shown = _trimmed(sections, spare)
-    if _is_cut(call, shown, usual):
-        shown.append(Line("(… was left out; show prints it all)", Tone.QUIET))
+    if not context.knows_show and _is_cut(call, shown, usual):
+        shown.append(Line(LEFT_OUT, Tone.QUIET))
     shown += [Line(cut(note, room), Tone.QUIET) for note in notes]
     return [
         Line(header(question, number), Tone.TITLE),
@@ -575,7 +601,8 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     """
     sources, where, raised = context.sources, call.where(), call.outcome.location
     earlier = context.earlier(call)
-    texts = [f"at {sources.shown(where)}"] if where and earlier is None else []
+    last = context.shown[-1][1].where() if context.shown else None
+    texts = [_line(where, last, sources).removeprefix("in ")] if where and not earlier else []
     is_raised = call.outcome.kind is OutcomeKind.RAISED and not call.outcome.was_closed
     if is_raised and raised is not None:
         by = f" by {context.raised_by}" if context.raised_by else ""
@@ -584,10 +611,17 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     if called and site is not None and (earlier is None or earlier.site != site):
         at = _line(site, where, sources)
         room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
-        if room >= min(len(called), _LEGIBLE) and not _PLAIN_CALL.fullmatch(called):
+        if room >= min(len(called), _LEGIBLE) and not _is_plain(called):
             texts.append(f"called as {cut(called, room)} {at}")
     text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
+
+
+def _is_plain(called: str) -> bool:
+    """Whether the expression of a call has only variables and literals, which its values show."""
+    called = _TEXT.sub("0", called)
+    given = called[called.find("(") + 1 :]
+    return bool(_PLAIN_CALL.fullmatch(called)) and not _INNER_CALL.search(given)
 
 
 def _line(place: Location, where: Location | None, sources: Sources) -> str:

@@ -12,7 +12,14 @@ from whence.model.question import Question
 from whence.model.value import atom, columns
 from whence.model.verdict import Answer, Verdict
 from whence.report.source import Sources
-from whence.ui.terminal.question_text import QuestionContext, opening, prompt, question_lines
+from whence.ui.terminal.question_text import (
+    LEFT_OUT,
+    QuestionContext,
+    _is_plain,
+    opening,
+    prompt,
+    question_lines,
+)
 
 Build = Callable[..., Call]
 
@@ -299,7 +306,7 @@ def f(items, limit=100, names=(), key=re.escape, *, strict=False):
 
     Slowly.\'\'\'
     return sum(items)
-total = f(basket, limit=50)
+total = f(basket, limit=5*10)
 """
 
 
@@ -309,7 +316,7 @@ def test_the_definition_tells_the_defaults_and_the_purpose(call: Build, tmp_path
         "items": [f"'{'x' * 60}'"], "limit": 50, "names": {"tuple": []},
         "key": "<function re.escape>", "strict": "False",
     }  # fmt: skip
-    question = asked(call(given=given, returned=6, site=Location("m.py", 8, 9, (8, 28))))
+    question = asked(call(given=given, returned=6, site=Location("m.py", 8, 9, (8, 30))))
     context = QuestionContext(Sources(tmp_path, time.time() + 9, PythonSyntax()))
     assert [line.text for line in question_lines(question, 1, 80, context)][1:] == [
         "  f(",
@@ -317,10 +324,10 @@ def test_the_definition_tells_the_defaults_and_the_purpose(call: Build, tmp_path
         "    limit=50, …3 with their defaults)",
         "  → 6",
         "  documented as: Sum the items.",
-        "  at m.py:3, called as f(basket, limit=50) in line 8",
+        "  at m.py:3, called as f(basket, limit=5*10) in line 8",
     ]
     short = asked(
-        call(given={"items": [1], "limit": 100}, returned=1, site=Location("m.py", 8, 9, (8, 28)))
+        call(given={"items": [1], "limit": 100}, returned=1, site=Location("m.py", 8, 9, (8, 30)))
     )
     lines = [line.text for line in question_lines(short, 1, 60, context)]
     assert lines[1] == "  f(items=[1], limit=100) → 1", "what fits is not left out"
@@ -383,10 +390,8 @@ def test_attributes_that_no_code_names_which_ran_are_only_counted(
     ran += [Function("m.price", "price", "m", Location("m.py", 4))]
     context = QuestionContext(sources, ran=ran)
     (line,) = [line.text for line in question_lines(asked(whole), 1, 120, context)][1:2]
-    item = "Item(price={}, …2 not used)"
-    assert line == (
-        f"  total(self=Shop(items=[{item.format(1)}, {item.format(2)}], tax=3, …2 not used)) → 4"
-    )
+    shown_items = "[Item(price=1, …2 not used), Item(2, …2 not used)]"
+    assert line == f"  total(self=Shop(items={shown_items}, tax=3, …2 not used)) → 4"
     reaching = [*ran, Function("m.whole", "whole", "m", Location("m.py", 8))]
     for unknown in ([], reaching, [Function("m.x", "x", "m", Location("gone.py", 8))]):
         context = QuestionContext(sources, ran=unknown)
@@ -406,13 +411,55 @@ def test_a_value_of_one_of_the_last_questions_is_not_shown_again(call: Build) ->
 
     assert lines((1, first))[1] == "  visit(table=<rules of question 1>, goal='c')"
     other = call("plan", returned=1)
-    assert "aaa" in "".join(lines((1, first), (2, other), (3, other))), "it is too far above"
+    assert "aaa" in "".join(lines((1, first), *((n, other) for n in (2, 3, 4)))), (
+        "it is too far above"
+    )
     assert "aaa" in "".join(lines())
+
+
+def test_an_attribute_that_one_of_the_last_questions_showed_is_not_shown_again(
+    call: Build,
+) -> None:
+    def shop(count: int) -> Any:
+        stock = [f"'{'pen' * 20}'"]
+        return {"object": "Shop", "fields": {"stock": stock, "count": count}}
+
+    first = call("plan", given={"shop": shop(1)}, returned=1)
+    second = asked(call("sell", given={"self": shop(2)}, returned=f"'{'x' * 50}'"))
+    lines = question_lines(second, 2, 80, QuestionContext(shown=[(1, first)]))
+    assert lines[1].text == "  sell(self=Shop(stock=<shop.stock of question 1>, count=2))"
+
+
+def test_a_file_is_named_when_it_changes_and_what_show_does_is_said_once(call: Build) -> None:
+    question = asked(call("g", given={"text": [f"'{'x' * 3000}'"]}, returned=1))
+    first = [line.text for line in question_lines(question, 1, 80)]
+    assert first[-2:] == [f"  {LEFT_OUT}", "  at m.py:3"]
+    here = QuestionContext(shown=[(1, call("f"))], knows_show=True)
+    assert question_lines(question, 2, 80, here)[-1].text == "  line 3"
+    assert LEFT_OUT not in "".join(line.text for line in question_lines(question, 2, 80, here))
+
+
+@pytest.mark.parametrize(
+    ("called", "is_plain"),
+    [
+        ("f(basket, limit=50)", True),
+        ("f(9000, 'Ada x2 (late)', [\"a\"], key={1: -2.5})", True),
+        ("self.f()", True),
+        ("f(parse(text))", False),
+        ("f(items[0])", False),
+        ("f(number + 1)", False),
+        ("f(x)(y)", False),
+    ],
+)
+def test_an_expression_is_shown_if_it_says_more_than_its_values(
+    called: str, is_plain: bool
+) -> None:
+    assert _is_plain(called) is is_plain
 
 
 def test_what_is_known_of_a_function_is_said_once(call: Build, tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(PROGRAM)
-    site = Location("m.py", 8, 9, (8, 28))
+    site = Location("m.py", 8, 9, (8, 30))
     question = asked(call(given={"items": [1]}, returned=6, site=site))
     sources = Sources(tmp_path, time.time() + 9, PythonSyntax())
     context = QuestionContext(sources, shown=[(1, question.call)])
@@ -422,7 +469,7 @@ def test_what_is_known_of_a_function_is_said_once(call: Build, tmp_path: Path) -
     assert prompt(question, 2) == "Right? "
     elsewhere = QuestionContext(sources, shown=[(1, call(returned=6))])
     assert question_lines(question, 2, 80, elsewhere)[-1].text == (
-        "  called as f(basket, limit=50) in line 8"
+        "  called as f(basket, limit=5*10) in line 8"
     )
 
 
