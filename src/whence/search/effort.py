@@ -34,6 +34,9 @@ _NOT_KNOWN = 0.3
 _LOOKS_JUDGED = 1.0
 _CALLEES = 8
 """How many callees of a call are compared with it."""
+_REMEMBERED = 30
+"""How many judged calls of a function are compared with a call: reading more of them would make
+each question of a long session slower than the last."""
 
 
 def quick_effort(suspects: Suspects, positions: Int64s) -> Floats:
@@ -76,7 +79,7 @@ def telling_effort(suspects: Suspects, positions: Int64s) -> Floats:
 
 
 class _Judged:
-    """How the calls that were judged looked, by function."""
+    """How the calls of each function that were judged last looked."""
 
     def __init__(self, suspects: Suspects) -> None:
         self._suspects = suspects
@@ -86,12 +89,9 @@ class _Judged:
         """Whether a call of the function looked the same."""
         if function not in self._looks:
             columns, tree = self._suspects.columns, self._suspects.tree
-            asked = {judged.position for judged in self._suspects.history}
-            self._looks[function] = {
-                _look(readable_call(tree, position)[0])
-                for position in asked
-                if int(columns.function[position]) == function
-            }
+            asked = np.array([j.position for j in self._suspects.history], dtype=np.int64)
+            alike = asked[columns.function[asked] == function][-_REMEMBERED:]
+            self._looks[function] = {_look(readable_call(tree, int(p))[0]) for p in alike}
         return bool(self._looks[function]) and _look(call) in self._looks[function]
 
 

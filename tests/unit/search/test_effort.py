@@ -3,15 +3,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from whence.model.call import Binding, Call, Effect, Function, Outcome, OutcomeKind, Rule
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Verdict
-from whence.ports import Judged
+from whence.ports import Judged, Tree
+from whence.search import effort
 from whence.search.auto import Auto
 from whence.search.effort import quick_effort, telling_effort
 from whence.search.space import SearchSpace, Switches
 from whence.tree.column_tree import Node, tree_of
+from whence.tree.readable_call import readable_call
 
 NONE = atom("None")
 RETURNED = OutcomeKind.RETURNED
@@ -86,6 +89,24 @@ def test_a_call_that_looks_like_one_that_was_judged_is_not_asked_next() -> None:
     space.apply(Judged(1, Verdict.RIGHT))
     alike, other = told(space, 2, 3)
     assert alike > other
+
+
+def test_only_the_last_judged_calls_of_a_function_are_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    like = [(0, called("f", atom(str(number)))) for number in range(200)]
+    space = space_of(TOP, *like)
+    for position in range(1, 150):
+        space.apply(Judged(position, Verdict.RIGHT))
+    reads: list[int] = []
+
+    def counted(tree: Tree, position: int) -> tuple[Call, str]:
+        reads.append(position)
+        return readable_call(tree, position)
+
+    monkeypatch.setattr(effort, "readable_call", counted)
+    assert told(space, 180) == [0]
+    assert set(reads) == {180, *range(120, 150)}
 
 
 def test_after_a_question_that_could_not_be_answered_its_neighbours_take_more() -> None:
