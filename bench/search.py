@@ -5,7 +5,8 @@
 
 Part 1 searches trees of 10^4 … 10^7 calls in three shapes and prints, for each strategy, the
 longest time from an answer to the next question in one session, and the exponent with which it
-grows. Part 2 (`--file`) writes such a tree as a file, and prints what indexing and opening it
+grows; for `auto` also with likelihoods that were learned, and with a part marked in the call at
+the top. Part 2 (`--file`) writes such a tree as a file, and prints what indexing and opening it
 take. Part 3 counts questions on small random trees against the exact optimum. Times are of this
 machine, in this run; what can be compared elsewhere are the ratios and the exponents.
 """
@@ -24,11 +25,15 @@ from collections.abc import Callable
 from functools import cache
 from math import log10
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import waiting
 
+from whence.model.call import Mark
+from whence.model.origin import Influence, Origin
 from whence.model.verdict import Answer, Verdict
+from whence.ports import Tree
 from whence.session.engine import step
 from whence.session.events import Answered, Ask, Found, Started
 from whence.session.state import Facts, State
@@ -52,6 +57,8 @@ COUNTED = [
     "hat-delta-yes",
     "single-stepping",
 ]
+LEARNED, MARKED = "auto, learned", "auto, marked"
+SEARCHED = [*TIMED, LEARNED, MARKED]
 RULES = 500
 QUESTIONS = 40
 
@@ -109,12 +116,45 @@ SHAPES: dict[str, Callable[[int, np.random.Generator], ColumnTree]] = {
 }
 
 
+class Learned:
+    """Says how likely the calls of each function are to be at fault, as tests would."""
+
+    def factors(self, tree: Tree) -> np.ndarray:
+        return np.random.default_rng(3).random(RULES)[tree.columns.rule]
+
+
+class UnknownOrigin:
+    """Of what was marked only calls are known that may have mattered, among them the fault."""
+
+    def __init__(self, fault: int) -> None:
+        self.influenced = Influence(frozenset(range(max(0, fault - 50_000), fault + 1)), False)
+
+    def origin(self, node: int, part: Mark) -> Origin:
+        return Origin(None, unknown="it is not known")
+
+    def influence(self, node: int, part: Mark) -> Influence:
+        return self.influenced
+
+    def with_tree(self, tree: Tree) -> UnknownOrigin:
+        return self
+
+
 def longest_wait(tree: ColumnTree, strategy: str, fault: int) -> tuple[float, float, int]:
-    """The time to the first question, the longest to a later one, and how many were asked."""
+    """The time to the first question, the longest to a later one, and how many were asked.
+
+    With a mark, the first question is the one that follows the mark.
+    """
     columns = tree.columns
     clock = time.perf_counter
+    facts = Facts(strategy=strategy.partition(",")[0])
+    prior = Learned() if strategy == LEARNED else None
+    marks: Any = UnknownOrigin(fault) if strategy == MARKED else None
     started = clock()
-    state, outcome = step(State(tree, facts=Facts(strategy=strategy)), Started())
+    state, outcome = step(State(tree, marks, prior=prior, facts=facts), Started())
+    if strategy == MARKED:
+        marked = Answer(0, Verdict.WRONG, mark=Mark("result"))
+        started = clock()
+        state, outcome = step(state, Answered((marked,)))
     first, longest, asked = clock() - started, 0.0, 0
     while isinstance(outcome, Ask) and asked < QUESTIONS:
         position = tree.position(outcome.question.node)
@@ -134,10 +174,10 @@ def time_searches(largest: int) -> None:
     sizes = [10**power for power in range(4, round(log10(largest)) + 1)]
     for shape, build in SHAPES.items():
         seed = np.random.default_rng(7)
-        rows: dict[str, list[tuple[float, float, int]]] = {name: [] for name in TIMED}
+        rows: dict[str, list[tuple[float, float, int]]] = {name: [] for name in SEARCHED}
         for size in sizes:
             tree = build(size, seed)
-            for strategy in TIMED:
+            for strategy in SEARCHED:
                 rows[strategy].append(longest_wait(tree, strategy, fault=size * 2 // 3))
             del tree
         print(f"\n{shape:26}" + "".join(f"{size:>20,}" for size in sizes) + "   growth")

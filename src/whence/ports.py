@@ -7,7 +7,7 @@ docstring is the contract of its port; `whence.testing.laws` checks the contract
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from enum import IntEnum
@@ -406,6 +406,10 @@ class Suspects(Protocol):
 
     def sums(self, own: Floats) -> Floats:
         """The sums of another own weight over the suspects of each subtree."""
+
+    def kept_sums(self, key: Hashable, own: Callable[[], Floats]) -> tuple[Floats, Floats]:
+        """Nearly these sums, and the own weight, which is computed only if the key is not that of
+        the last time: it says which weight it is. They hold at and below the top."""
 
 
 class Strategy(Protocol):

@@ -39,14 +39,17 @@ def calls(draw: Any) -> tuple[CallScan, np.ndarray, np.ndarray]:
         parents = draw(st.lists(st.integers(-1, 3), min_size=count, max_size=count))
         callers = np.array(parents, dtype=np.int32)
     blocked = np.uint8(draw(st.sampled_from([1, 2, 3])))
-    weight, maxima = np.array(weights, dtype=float), None
+    weight = np.array(weights, dtype=float)
+    known: tuple[BlockMaxima, ...] = ()
     if draw(st.booleans()):
         # Known from when the calls weighed more.
         maxima = BlockMaxima(weight + draw(st.sampled_from([0, 1, 10])))
         for position in draw(st.lists(st.integers(0, count - 1))):
             maxima.over(position)
         maxima.now_in(weight)
-    found = CallScan(flags, blocked, start, stop, callers, maxima)
+        # Those of other weights do not count.
+        known = (BlockMaxima(weight / 2), maxima) if draw(st.booleans()) else (maxima,)
+    found = CallScan(flags, blocked, start, stop, callers, known)
     return found, weight, np.array(own, dtype=float)
 
 
@@ -150,7 +153,7 @@ def test_blocks_of_light_calls_are_read_once() -> None:
     weights[0] = 400
     weight: Any = CountingWeights(weights)
     open_calls = CallScan(
-        np.zeros(400, dtype=np.uint8), np.uint8(1), 1, 400, maxima=BlockMaxima(weight)
+        np.zeros(400, dtype=np.uint8), np.uint8(1), 1, 400, maxima=(BlockMaxima(weight),)
     )
     assert open_calls.closest(weight, 200) == (1, 199)
     assert weight.blocks == 101

@@ -15,7 +15,8 @@ call with the largest H(q)/effort among those that split nearly as well as the b
 Invariant: the effort only chooses among calls whose H(q) is at least `TOLERANCE` of the best, so
 it never costs more than a small share of a question. Cost: sums over the suspects, two scans over
 their weights, then arithmetic on at most `CANDIDATES` of them, of which a few are read. In a tree
-of more than `WEIGHED` calls without marks the tree's own weights are taken, whose sums are kept.
+of more than `WEIGHED` calls the sums are kept from question to question, and equations and earlier
+answers do not count: they would change all of them.
 The figures behind the constants are those of `whence bench questions` (docs/questions.md).
 """
 
@@ -75,6 +76,19 @@ def likelihood(suspects: Suspects) -> Floats:
     size = np.sqrt(np.clip(columns.effort, 1, _MOST_EFFORT))
     likely: Floats = size / (1.0 + judged_right)[columns.rule]
     return likely
+
+
+def _own_weights(suspects: Suspects, likely: Floats | float, inadmissible: list[int]) -> Floats:
+    """How likely each call is to be at fault, with what tests taught, the marks, and the calls
+    below the top that got inadmissible input."""
+    prior: Floats = suspects.columns.own * (1.0 if suspects.prior is None else suspects.prior)
+    prior *= likely
+    if any(judged.origin is not None for judged in suspects.history):
+        prior *= np.maximum(node_weights(suspects), ROUNDING)
+    for position in inadmissible[-1:]:
+        # Bad input comes from a caller or from what ran before: what ran later is unlikely.
+        prior[int(suspects.columns.end[position]) :] *= _RAN_LATER
+    return prior
 
 
 def _is_a_part(suspects: Suspects, position: int) -> bool:
@@ -193,24 +207,19 @@ class Auto:
 
     def _probabilities(self, suspects: Suspects) -> tuple[Floats, float]:
         """The weight of each subtree and the top's own, marks taken into account."""
-        columns = suspects.columns
-        counted = suspects.top_is_open
+        own_top = 0.0 if suspects.top_is_open else 1.0
+        marks = sum(judged.origin is not None for judged in suspects.history)
         inadmissible = [j.position for j in suspects.history if j.verdict is Verdict.INADMISSIBLE]
         inside = [p for p in inadmissible if suspects.top < p < suspects.stop]
-        marked = any(judged.origin is not None for judged in suspects.history)
-        large = len(columns) > WEIGHED
-        if large and not marked and suspects.prior is None:
-            return suspects.weight, 0.0 if counted else float(columns.own[suspects.top])
-        prior = columns.own * (1.0 if suspects.prior is None else suspects.prior)
-        if not large:
-            prior *= likelihood(suspects)
-        if inside or marked:
-            prior *= np.maximum(node_weights(suspects), ROUNDING)
-        for position in inside[-1:]:
-            # Bad input comes from a caller or from what ran before: what ran later is unlikely.
-            prior[int(suspects.columns.end[position]) :] *= _RAN_LATER
+        if len(suspects.columns) > WEIGHED:
+            if not marks and suspects.prior is None:
+                return suspects.weight, own_top * float(suspects.columns.own[suspects.top])
+            key = (marks, tuple(inside[-1:]))
+            sums, own = suspects.kept_sums(key, lambda: _own_weights(suspects, 1.0, inside))
+            return sums, own_top * float(own[suspects.top])
+        prior = _own_weights(suspects, likelihood(suspects), inside)
         right = [j.position for j in suspects.history if j.verdict is Verdict.RIGHT]
-        inside = [p for p in right if suspects.top < p < suspects.stop]
-        for position in inside[-_REMEMBERED:] if not large else ():
+        right = [p for p in right if suspects.top < p < suspects.stop]
+        for position in right[-_REMEMBERED:]:
             prior[_like_before(suspects, position)] *= _RAN_BEFORE
-        return suspects.sums(prior), 0.0 if counted else float(prior[suspects.top])
+        return suspects.sums(prior), own_top * float(prior[suspects.top])

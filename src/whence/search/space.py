@@ -15,7 +15,7 @@ looks up each call that its influence names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from whence.model.verdict import Verdict
 from whence.ports import Bytes, CallGraph, Columns, Floats, Int32s, Int64s, Judged, Presumed, Tree
 from whence.search.judged_calls import FINE, JudgedCalls, coverage, innermost, outermost
+from whence.search.kept_sums import KeptSums
 from whence.search.mark_slices import MarkSlices, explanation_of
 from whence.search.weight_scan import BlockMaxima, CallScan
 from whence.tree.build import subtree_sums
@@ -107,6 +108,7 @@ class SearchSpace:
         self.flags: Bytes = np.zeros(len(self.columns), dtype=np.uint8)
         self.weight: Floats = self.columns.weight
         self._maxima = BlockMaxima(self.weight)
+        self._kept: KeptSums | None = None
         self._yes: Int64s | None = None
         self.no: Int64s = np.zeros(len(tree.rules), dtype=np.int64)
         self._slices = MarkSlices()
@@ -185,6 +187,8 @@ class SearchSpace:
             self._recount()
         elif counted:
             self._own_weights()[position] -= self.columns.own[position]
+            if self._kept is not None:
+                self._kept.remove_own(position)
 
     def _remove(self, positions: Int64s, *, counts: bool) -> None:
         """Remove the subtrees of calls below the top; `counts`: their rules count as verified."""
@@ -196,7 +200,7 @@ class SearchSpace:
                 if counts:
                     np.bitwise_or(below, VERIFIED, out=below, where=below & _NOT_A_SUSPECT == 0)
                 below |= REMOVED
-                self._lighten(int(position), float(self.weight[position]))
+                self._lighten(int(position))
         if not few:
             positions = outermost(self.columns, positions)
             area = self.flags[self.top : self.stop]
@@ -210,36 +214,47 @@ class SearchSpace:
 
     def _lighten_callers(self, positions: Int64s) -> None:
         """Subtract the weights of many calls from their callers up to the top, level by level."""
-        parent, weight = self.columns.parent, self._own_weights()
-        callers, amounts = parent[positions].astype(np.int64), weight[positions]
-        room = self.stop - self.top
-        while len(callers):
-            room -= len(callers)
-            if room < 0:  # deep and wide: one pass over all calls takes less
-                self._recount()
-                return
-            callers, amounts = _sums_by(callers, amounts)
-            weight[callers] -= amounts
-            below_top = callers > self.top
-            callers = parent[callers[below_top]].astype(np.int64)
-            amounts = amounts[below_top]
+        parent = self.columns.parent
+        for weight in self._changing_weights():
+            callers, amounts = parent[positions].astype(np.int64), weight[positions]
+            room = self.stop - self.top
+            while len(callers):
+                room -= len(callers)
+                if room < 0:  # deep and wide: one pass over all calls takes less
+                    self._recount()
+                    return
+                callers, amounts = _sums_by(callers, amounts)
+                weight[callers] -= amounts
+                below_top = callers > self.top
+                callers = parent[callers[below_top]].astype(np.int64)
+                amounts = amounts[below_top]
 
-    def _lighten(self, position: int, amount: float) -> None:
-        """Subtract a weight from a call's callers up to the top."""
-        columns, weight = self.columns, self._own_weights()
+    def _lighten(self, position: int) -> None:
+        """Subtract the weight of a call from its callers up to the top."""
+        columns = self.columns
+        callers: list[int] | Int64s
         if columns.depth[position] - columns.depth[self.top] <= _WALK:
+            callers = []
             caller = int(columns.parent[position])
             while caller >= self.top:
-                weight[caller] -= amount
+                callers.append(caller)
                 caller = int(columns.parent[caller])
         else:
             callers = self.top + np.flatnonzero(columns.end[self.top : position] > position)
-            weight[callers] -= amount
+        for weight in self._changing_weights():
+            weight[callers] -= weight[position]
+
+    def _changing_weights(self) -> list[Floats]:
+        """The weights that an answer changes."""
+        own = self._own_weights()
+        return [own] if self._kept is None else [own, self._kept.weight]
 
     def _recount(self) -> None:
         """Compute all weights at or below the top again."""
         area = slice(self.top, self.stop)
-        counts = self.flags[area] & _NOT_A_SUSPECT == 0
+        counts = self._are_suspects()
+        if self._kept is not None:
+            self._kept.sum_up(self.top, counts)
         end, own = self.columns.end[area], self.columns.own
         weight = self._own_weights()
         if own.strides == (0,) and own[0] == 1.0:
@@ -285,6 +300,7 @@ class SearchSpace:
         self._callers: Int32s = self._direct_callers() if looked_through else columns.parent
         self.weight = columns.weight
         self._maxima = BlockMaxima(self.weight)
+        self._kept = None
         if looked_through or self.judged_calls or self.rest:
             self.weight = np.zeros(len(columns))
             self._recount()
@@ -556,7 +572,9 @@ class SearchSpace:
 
     def _callees(self, position: int, blocked: np.uint8) -> CallScan:
         stop = int(self.columns.end[position])
-        return CallScan(self.flags, blocked, position + 1, stop, self._callers, maxima=self._maxima)
+        return CallScan(
+            self.flags, blocked, position + 1, stop, self._callers, maxima=self._all_maxima
+        )
 
     def askable(self, positions: Int64s) -> Int64s:
         """Those of the positions that may be asked about now."""
@@ -576,13 +594,33 @@ class SearchSpace:
         counted = np.where(self.flags & _NOT_A_SUSPECT == 0, own, 0.0)
         return subtree_sums(counted, self.columns.end)
 
+    def kept_sums(self, key: Hashable, own: Callable[[], Floats]) -> tuple[Floats, Floats]:
+        """The sums of an own weight, and that weight. `key` says which weight it is: as long as it
+        is the same, the sums are kept, and an answer costs what it costs without them."""
+        kept = self._kept
+        if kept is None or kept.key != key:
+            kept = self._kept = KeptSums(key, own(), self.columns.end)
+            kept.sum_up(self.top, self._are_suspects())
+        elif kept.little_is_left(self.top):
+            kept.sum_up(self.top, self._are_suspects())
+        return kept.weight, kept.own
+
     # --- inside --------------------------------------------------------------------------------
 
     def _area(self) -> Bytes:
         return self.flags[self.top + 1 : self.stop]
 
+    def _are_suspects(self) -> npt.NDArray[np.bool_]:
+        """For the top and each call below it, whether it can still be at fault."""
+        are_suspects: npt.NDArray[np.bool_] = self.flags[self.top : self.stop] & _NOT_A_SUSPECT == 0
+        return are_suspects
+
     def _calls_without(self, flags: np.uint8) -> CallScan:
-        return CallScan(self.flags, flags, self.top + 1, self.stop, maxima=self._maxima)
+        return CallScan(self.flags, flags, self.top + 1, self.stop, maxima=self._all_maxima)
+
+    @property
+    def _all_maxima(self) -> tuple[BlockMaxima, ...]:
+        return (self._maxima,) if self._kept is None else (self._maxima, self._kept.maxima)
 
 
 def _covered(starts: Int64s, stops: Int64s, area: Bytes) -> Int64s | npt.NDArray[np.bool_]:

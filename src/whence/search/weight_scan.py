@@ -51,8 +51,8 @@ class BlockMaxima:
 class CallScan:
     """The positions from `start` to `stop` whose flags are not among the blocked ones.
 
-    With `callers`, only those that the call at `start - 1` leads to directly. With `maxima`, blocks
-    of light calls are passed over without being read.
+    With `callers`, only those that the call at `start - 1` leads to directly. Blocks of
+    light calls are passed over without being read if `maxima` are those of the weights.
     """
 
     flags: Bytes
@@ -60,7 +60,7 @@ class CallScan:
     start: int
     stop: int
     callers: Int32s | None = None
-    maxima: BlockMaxima | None = None
+    maxima: tuple[BlockMaxima, ...] = ()
 
     def heaviest_up_to(self, weight: Floats, limit: float) -> int | None:
         """The left-most of the heaviest that weigh at most `limit`."""
@@ -179,8 +179,9 @@ class CallScan:
 
     def _maximum(self, weight: Floats, block: slice) -> float:
         """A number that no weight in a block exceeds."""
-        if self.maxima is not None and self.maxima.weight is weight:
-            return self.maxima.over(block.start)
+        for maxima in self.maxima:
+            if maxima.weight is weight:
+                return maxima.over(block.start)
         return float(weight[block].max())
 
     def _is_open(self, block: slice) -> npt.NDArray[np.bool_]:
