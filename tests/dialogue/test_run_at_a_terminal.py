@@ -25,14 +25,14 @@ count(0)
 RUN = [sys.executable, "-m", "whence", "run"]
 
 
-def spawned(folder: Path, command: str, words: list[str]) -> Any:
+def spawned(folder: Path, command: str, words: list[str], terminal: str = "dumb") -> Any:
     private = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME")}
     kept = {k: v for k, v in environment().items() if k not in ("COLUMNS", "LINES")}
     return pexpect.spawn(
         command,
         words,
         cwd=str(folder),
-        env={**kept, **private, "TERM": "dumb", "NO_COLOR": "1"},
+        env={**kept, **private, "TERM": terminal, "NO_COLOR": "1"},
         encoding="utf-8",
         dimensions=(50, 200),
         timeout=60,
@@ -224,7 +224,7 @@ print(add(1, 2))
 
 def test_a_run_that_takes_long_tells_how_long_and_can_be_stopped(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SLOW)
-    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"])
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], "--plain", "program.py"], "xterm")
     child.expect("Enter: that line")
     (tmp_path / "again").touch()
     child.sendline("")
@@ -249,7 +249,7 @@ def test_the_reference_tells_that_it_is_run(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SLOW.replace("30", "0"))
     (tmp_path / "again").touch()
     words = ["--plain", "--no-rerun", "--reference", "right.py", "program.py"]
-    child = spawned(tmp_path, RUN[0], [*RUN[1:], *words])
+    child = spawned(tmp_path, RUN[0], [*RUN[1:], *words], "xterm")
     child.expect(r"\r\x1b\[Krunning the reference version: \d+ s")
     child.expect("The fault is in add")
     child.close(force=True)

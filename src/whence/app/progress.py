@@ -1,10 +1,12 @@
 """Shows long operations on the terminal: one line on standard error, erased at the end.
 
-It shows nothing if standard error is no terminal, and nothing in the first half second.
+It shows nothing if standard error is no terminal or one that cannot erase a line, and nothing in
+the first half second.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -43,9 +45,14 @@ class _Activity:
         return f"{what} [{bar:<{_BAR}}] {share:.0%} of {self.of:,} calls"
 
 
+def _can_erase(stream: TextIO) -> bool:
+    """Whether it is a terminal that erases a line when told to."""
+    return stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
 def percent_reporter(activity: str, least: int = 0) -> Callable[[int, int], None] | None:
     """Shows progress in percent if the total is at least `least`; None without a terminal."""
-    if not sys.stderr.isatty():
+    if not _can_erase(sys.stderr):
         return None
     shown = -1
 
@@ -67,7 +74,7 @@ class ProgressDisplay:
     def __init__(self, stream: TextIO | None = None, quiet: float = _QUIET_SECONDS) -> None:
         self._stream = raw(sys.stderr if stream is None else stream)
         self._quiet = quiet
-        self._is_terminal = self._stream is not None and self._stream.isatty()
+        self._is_terminal = self._stream is not None and _can_erase(self._stream)
         self._lock = threading.Lock()
         self._is_active = threading.Event()
         self._activities: list[_Activity] = []

@@ -33,6 +33,8 @@ class Block:
     """Whether the file was written to after the run began."""
     executed: frozenset[int] | None = None
     """The numbers of the lines that the call ran; None if unknown."""
+    raised: int | None = None
+    """The number of the line that raised, which is always shown."""
 
     @property
     def has_choices(self) -> bool:
@@ -63,14 +65,44 @@ class Block:
                 (None, f"{indent}… {last - first - 1} more lines of documentation …")
             ]
         if len(numbered) > most and self.executed is not None:
-            numbered = _marked(numbered, self.executed)
+            numbered = _marked(numbered, self.executed | {self.raised})
         if len(numbered) > most:
-            numbered[most:] = [(None, f"… and {len(numbered) - most} more lines")]
+            end = (self.first or 0) + len(self.lines) - 1
+            numbered = _first_and_raised(numbered, most, self.raised, end)
         return numbered
 
 
+def _first_and_raised(
+    numbered: list[tuple[int | None, str]], most: int, raised: int | None, end: int
+) -> list[tuple[int | None, str]]:
+    """The first lines; if the line that raised is further below, fewer of them, and those that end
+    with it. `end` is the number of the last line."""
+    numbers = [number for number, _ in numbered]
+    place = numbers.index(raised) + 1 if raised is not None and raised in numbers else 0
+    if place <= most:
+        shown = _without_notes_at_end(numbered[:most])
+    else:
+        shown = _without_notes_at_end(numbered[: max(1, (most - 1) // 3)])
+        tail = numbered[place - max(1, most - 1 - len(shown)) : place]
+        while tail[0][0] is None:
+            del tail[0]
+        left = (tail[0][0] or 0) - (shown[-1][0] or 0) - 1
+        shown += [(None, f"{' ' * _indent(tail[0][1])}… {left} lines …"), *tail]
+    left = end - (shown[-1][0] or 0)
+    return [*shown, (None, f"… and {left} more lines")] if left else shown
+
+
+def _without_notes_at_end(
+    numbered: list[tuple[int | None, str]],
+) -> list[tuple[int | None, str]]:
+    """Without the notes about omitted lines after the last line."""
+    while len(numbered) > 1 and numbered[-1][0] is None:
+        numbered = numbered[:-1]
+    return numbered
+
+
 def _marked(
-    numbered: list[tuple[int | None, str]], executed: frozenset[int]
+    numbered: list[tuple[int | None, str]], executed: frozenset[int | None]
 ) -> list[tuple[int | None, str]]:
     """The definition's first line and what ran, with a line before and after; of a
     statement over several lines only the first may be marked."""
@@ -133,13 +165,14 @@ class Sources(SourceFiles):
         where = call.where()
         first = where.line if where and where.line else None
         if call.rule.source:
-            return Block(tuple(call.rule.source.splitlines()), first)
+            return Block(tuple(call.rule.source.splitlines()), first, raised=_raising_line(call))
         if where is None or where.line is None:
             raise WhenceError("the tree does not say where the source of this call is")
         lines = self.read(where.file).splitlines()
         if call.function.qualname != "<module>":
             lines = _block(lines, where)
-        return Block(tuple(lines), where.line, self.changed(where.file))
+        changed = self.changed(where.file)
+        return Block(tuple(lines), where.line, changed, raised=_raising_line(call))
 
     def outline(self, call: Call) -> list[str]:
         """The outline of a class, if the call executed a class body."""
@@ -253,6 +286,14 @@ def source_lines(call: Call, sources: Sources, executed: frozenset[int] | None =
     if call.site:
         out.append(f"called at {sources.shown(call.site)}")
     return out
+
+
+def _raising_line(call: Call) -> int | None:
+    """The line of a call's own source at which an exception left it."""
+    where, raised = call.where(), call.outcome.location
+    if call.outcome.kind is not OutcomeKind.RAISED or where is None or raised is None:
+        return None
+    return raised.line if raised.file == where.file else None
 
 
 def _documentation(lines: Sequence[str]) -> tuple[int, int]:

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from whence.app import frontends
-from whence.app.progress import ProgressDisplay
+from whence.app.progress import ProgressDisplay, percent_reporter
+
+
+@pytest.fixture(autouse=True)
+def _a_terminal_that_erases_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
 
 
 class Terminal(io.StringIO):
@@ -44,6 +49,17 @@ def test_nothing_is_shown_of_what_is_quickly_done_or_where_nobody_looks() -> Non
     with ProgressDisplay(piped, quiet=0.0)("counting"):
         assert not piped.written.wait(0.2)
     assert quick.getvalue() == piped.getvalue() == ""
+
+
+def test_nothing_is_shown_at_a_terminal_that_cannot_erase_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    terminal = Terminal()
+    with ProgressDisplay(terminal, quiet=0.0)("counting"):
+        assert not terminal.written.wait(0.2)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert percent_reporter("counting") is None
 
 
 def test_a_stop_is_passed_on_and_the_line_is_gone() -> None:

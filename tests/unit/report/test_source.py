@@ -155,3 +155,35 @@ def test_long_documentation_is_folded() -> None:
         "  23      return x",
     ]
     assert len(Block(("def f():", '    """Short."""', "    pass"), 1).numbered(40)) == 3
+
+
+def test_the_line_that_raised_is_in_a_listing_that_was_cut():
+    text = ("def long():", *(f"    step({number})" for number in range(1, 100)))
+    shown = Block(text, 1, raised=80).shown_lines(10)
+    assert shown[0] == (1, "def long():")
+    assert shown[-2:] == [(80, "    step(79)"), (None, "… and 20 more lines")]
+    assert len(shown) == 11
+    hidden = next(line for number, line in shown if number is None)
+    assert hidden.strip() == f"… {80 - 6 - 3} lines …"
+
+
+def test_the_line_that_raised_is_among_the_lines_that_ran():
+    text = ("def long():", *(f"    step({number})" for number in range(1, 100)))
+    shown = Block(text, 1, executed=frozenset({1, 2, 3}), raised=80).numbered(20)
+    assert any(line.strip() == "80      step(79)" for line in shown)
+
+
+def test_omitted_lines_are_counted_once():
+    text = ("def long():", *(f"    step({number})" for number in range(1, 100)))
+    executed = frozenset({1, 2, 30, 50, 60, 70, 80})
+    shown = Block(text, 1, executed=executed, raised=80).shown_lines(9)
+    numbers = [number for number, _ in shown]
+    assert numbers == [1, 2, None, 69, 70, 71, None, 79, 80, None]
+    assert shown[2][1].strip() == f"… {69 - 2 - 1} lines …"
+    assert shown[-1][1] == "… and 20 more lines"
+
+
+def test_without_an_exception_a_cut_listing_has_the_first_lines():
+    text = tuple(f"step({number})" for number in range(1, 21))
+    shown = Block(text, 1).shown_lines(5)
+    assert [number for number, _ in shown] == [1, 2, 3, 4, 5, None]

@@ -16,9 +16,12 @@ from whence.model.call import (
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.value import Kind, Value, atom
 from whence.model.verdict import Answer, Verdict
-from whence.report.text import lines
+from whence.report.explanation import Explanation
+from whence.report.source import Block
+from whence.report.text import fitting_lines, lines
 from whence.session.state import Facts, State
 from whence.tree.column_tree import Node, tree_of
+from whence.ui.terminal.screen import hanging
 
 
 def a_call(name: str, outcome: Outcome | None = None, source: str = "", **more: Any) -> Call:
@@ -126,3 +129,39 @@ def test_long_values_are_cut() -> None:
     many = Value(Kind.LIST, "", tuple((f"[{n}]", atom(str(n))) for n in range(500)))
     given = told(a_call("f", arguments=(Binding("xs", many),)), FOUND)[1]
     assert given == "  It was given   xs = [0, 1, 2, 3, 4, 5, …494 more]"
+
+
+def test_a_long_diagnosis_fits_on_a_screen_and_says_that_it_was_shortened():
+    source = Block(tuple(f"    line {number}" for number in range(90)), 1, raised=70)
+    rows = (
+        ("It was given", [f"argument_{number} = {'x' * 100}" for number in range(12)]),
+        ("It called", [f"callee({number}) → {'y' * 150}  (right)" for number in range(9)]),
+        ("It raised", ["ValueError('late')"]),
+    )
+    parts = Explanation("The fault is in f.", source, "", rows, ("It raised.",), ("a doubt",))
+    shown = fitting_lines(parts, 80, 22, hanging)
+    assert len(shown) <= 22
+    assert all(len(line) <= 80 for line in shown)
+    assert any(line.split()[:1] == ["70"] for line in shown)
+    assert any("ValueError('late')" in line for line in shown)
+    assert "a doubt" in shown[-2]
+    assert shown[-1].startswith("  (shortened: ")
+
+
+def test_doubts_are_never_shortened():
+    rows = tuple((f"Row {number}", ["x" * 200] * 5) for number in range(12))
+    doubts = tuple(f"doubt {number}: {'why ' * 60}end {number}" for number in range(6))
+    parts = Explanation("The fault is in f.", None, "", rows, ("It raised.",), doubts)
+    shown = "\n".join(fitting_lines(parts, 80, 22, hanging))
+    assert all(f"end {number}" in shown for number in range(6))
+    assert "Row 0" not in shown
+    assert shown.endswith("(shortened: report shows all of it)")
+
+
+def test_a_short_diagnosis_is_shown_in_full():
+    parts = Explanation("The fault is in f.", Block(("def f():", "    return 1"), 1))
+    assert fitting_lines(parts, 80, 22, hanging) == [
+        "The fault is in f.",
+        "    1  def f():",
+        "    2      return 1",
+    ]

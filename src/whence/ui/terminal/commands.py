@@ -418,6 +418,11 @@ AT_THE_END = (
         "docs/zoom.md.",
     ),
     Spec(
+        ("report",), "report", "the whole diagnosis, page by page", _do("report"),
+        "At a terminal a diagnosis is shortened to the rows of the window: the values and the "
+        "source, never the doubts.",
+    ),
+    Spec(
         ("test",), "test [FILE]", "a failing test of the call at fault; with a file, write it",
         lambda text: Do("test", text),
         "In pytest style, made from the recording: it fails until the fault is fixed. It asserts "

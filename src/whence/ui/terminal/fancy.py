@@ -6,7 +6,6 @@ installed.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import TextIO
@@ -17,7 +16,6 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.output import ColorDepth
 from rich.console import Console
 from rich.highlighter import ReprHighlighter
 from rich.text import Text
@@ -48,14 +46,12 @@ class FancyScreen:
     """A terminal with colours, whose input line can be edited."""
 
     def __init__(self, output: TextIO) -> None:
-        """Write to a terminal; NO_COLOR leaves bold and dim and takes the colours away."""
+        """Write to a terminal."""
         self._console = Console(file=raw(output), highlight=False, markup=False, emoji=False)
         self._values = ReprHighlighter()
-        depth = ColorDepth.MONOCHROME if os.environ.get("NO_COLOR") else None
         self._session: PromptSession[str] = PromptSession(
             history=InMemoryHistory(),
             complete_while_typing=False,
-            color_depth=depth,
             key_bindings=_keys(),
         )
 

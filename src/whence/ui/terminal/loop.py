@@ -34,6 +34,7 @@ from whence.ui.terminal.listing import (
     suspect_lines,
 )
 from whence.ui.terminal.outcome_view import OutcomeView
+from whence.ui.terminal.paging import say_in_pages
 from whence.ui.terminal.rerun_commands import RerunCommands
 from whence.ui.terminal.save_command import save
 from whence.ui.terminal.screen import Screen, wrap
@@ -186,6 +187,11 @@ class _Conversation:
                 self._need(events.Found, "reject is for when a diagnosis stands")
                 self._send(events.Rejected())
                 self.screen.note("Asked again from the start; Enter repeats an earlier answer.")
+            case commands.Do("report"):
+                if not isinstance(self.outcome, events.Found | events.Exhausted):
+                    raise UsageError("report is for when a diagnosis stands")
+                lines = self._view.report(self.outcome)
+                say_in_pages(self.screen, lines, len(lines))
             case commands.Do("rest"):
                 if not (isinstance(self.outcome, events.Exhausted) and self.outcome.rest):
                     raise UsageError("rest is for when the top of the tree was judged right")

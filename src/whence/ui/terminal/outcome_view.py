@@ -5,6 +5,8 @@ It reads nothing and sends nothing: that is the loop's part.
 
 from __future__ import annotations
 
+import shutil
+
 from whence.errors import WhenceError
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
@@ -12,7 +14,9 @@ from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.verdict import PERSON, Verdict
 from whence.ports import Zooming
+from whence.report.explanation import explain
 from whence.report.raising import own_primitive
+from whence.report.text import fitting_lines
 from whence.report.text import lines as report_lines
 from whence.session.events import Ask, Exhausted, Found, Outcome, Revise
 from whence.tree.readable_call import functions_that_ran, readable_call
@@ -31,6 +35,9 @@ from whence.ui.terminal.screen import Line, Screen, Tone, hanging
 
 _TRIAL = 5.0
 """How many seconds a person waits to be offered a regression test."""
+_SMALLEST, _BESIDES = 24, 2
+"""A diagnosis is made to fit on a terminal with at least so many rows, of which so many are for the
+empty line before it and for the prompt."""
 _PATIENT, _FEW = 3, 3
 """`suspects` is recommended after this many questions, unless only this few calls are left."""
 
@@ -74,10 +81,20 @@ class OutcomeView:
             self.screen.say("", *messages.contradiction(session.state, outcome))
         elif isinstance(outcome, Found | Exhausted):
             findings = session.findings(outcome.diagnosis)
-            lines = report_lines(session.state, outcome.diagnosis, session.sources, findings)
             if self.screen.interactive:
-                lines = [part for line in lines for part in hanging(line, self.screen.width)]
+                parts = explain(session.state, outcome.diagnosis, session.sources, findings)
+                rows = max(_SMALLEST, shutil.get_terminal_size().lines) - _BESIDES
+                lines = fitting_lines(parts, self.screen.width, rows, hanging)
+            else:
+                lines = report_lines(session.state, outcome.diagnosis, session.sources, findings)
             self.screen.say("", Line(lines[0], Tone.FAULT), *lines[1:])
+
+    def report(self, outcome: Found | Exhausted) -> list[str]:
+        """The whole diagnosis, in lines that fit on the screen."""
+        session = self._session
+        findings = session.findings(outcome.diagnosis)
+        lines = report_lines(session.state, outcome.diagnosis, session.sources, findings)
+        return [piece for line in lines for piece in hanging(line, self.screen.width)]
 
     def _show_question(self, outcome: Ask) -> None:
         session, question, width = self._session, outcome.question, self.screen.width

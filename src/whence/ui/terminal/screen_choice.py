@@ -39,6 +39,8 @@ def why_plain(source: TextIO, output: TextIO) -> str | None:
         return "the output is not a terminal"
     if os.environ.get("TERM", "") in ("", "dumb"):
         return "the terminal cannot move its cursor"
+    if os.environ.get("NO_COLOR"):
+        return "NO_COLOR is set"
     for package in ("rich", "prompt_toolkit"):
         if find_spec(package) is None:
             return f"{package} is not installed"

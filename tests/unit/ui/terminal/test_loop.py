@@ -107,6 +107,13 @@ def test_a_person_is_asked_what_to_do_after_the_diagnosis(small: State, session:
     assert "'frob' is not understood: type help, or Enter to end" in seen
 
 
+def test_report_shows_the_whole_diagnosis_again(small: State, session: Session) -> None:
+    seen = session(small, "n", "n", "y", "y", "report", "", typed=True)[0]
+    assert seen.count("The fault is in ") == 2
+    early = session(small, "report", typed=True)[0]
+    assert "report is for when a diagnosis stands" in early
+
+
 def test_a_rejected_diagnosis_asks_again_with_defaults(small: State, session: Session) -> None:
     seen, debugging, _ = session(small, "n", "n", "y", "y", "reject", "", "y", "")
     assert "Right? [y/n/i/?, Enter: n] " in seen

@@ -40,8 +40,15 @@ def test_the_reason_for_the_plain_screen_is_known(
     assert why_plain(source, output) == why
 
 
+def test_no_color_leads_to_the_plain_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert why_plain(Terminal(), Terminal()) == "NO_COLOR is set"
+
+
 def test_a_missing_package_leads_to_the_plain_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("whence.ui.terminal.screen_choice.find_spec", lambda name: None)
     assert why_plain(Terminal(), Terminal()) == "rich is not installed"
 
