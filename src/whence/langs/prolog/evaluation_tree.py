@@ -34,6 +34,7 @@ from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.port_events import GOAL
 from whence.langs.prolog.skipped_calls import SkippedCalls
 from whence.langs.prolog.swipl_process import Engine, Engines, plain
+from whence.langs.prolog.tables import Tables
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import (
     LogEntry,
@@ -173,6 +174,7 @@ class EvaluationTree:
         self._skipped = skipped
         self.terms = KeptTerms(engines)
         self._code = BlamedCode(engines, trace, names, goal)
+        self.tables = Tables(engines, trace.run, self.digests, children_of)
         self._nodes: list[PortEvent] = []
         self._ids: dict[tuple[int, int], int] = {}
         self._texts: dict[int, str] = {}
@@ -203,7 +205,9 @@ class EvaluationTree:
     def expand(self, detail: int, levels: int) -> ColumnTree:
         """More levels below an implicit event."""
         event = self._nodes[detail]
-        if event.call.is_skipped:
+        if event.call.predicate.is_tabled and event.call.is_skipped:
+            event = self._nodes[detail] = self.tables.reopen(event)
+        elif event.call.is_skipped:
             if self._skipped is None:
                 raise CannotExpand("the calls below this one were not recorded")
             event = self._nodes[detail] = self._skipped.reopen(event, self.digests)
@@ -215,19 +219,28 @@ class EvaluationTree:
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that holds a call: that of the run, or of a re-run of a skipped call."""
+        of_table = self.tables.trace_of(call)
+        if of_table is not None:
+            return of_table
         return self.trace if self._skipped is None else self._skipped.trace_of(call)
 
     def outside(self, call: TracedCall, *, any_below: bool = False) -> PortEvent | None:
         """The event in another trace for which a call was run again (`SkippedCalls.outside`)."""
+        if any_below and (opened := self.tables.opened_for(call)) is not None:
+            return opened
         return None if self._skipped is None else self._skipped.outside(call, any_below=any_below)
 
     def ran_for(self, call: TracedCall) -> int:
         """The number of events from a call to the end of the run."""
         return self.trace_of(call).length - call.called
 
+    def _children(self, event: PortEvent) -> list[PortEvent]:
+        below = self.tables.children(event)
+        return children_of(event) if below is None else below
+
     def child(self, node: int, event: PortEvent) -> int | None:
         """The id of a node's child that stands for an event."""
-        for nth, child in enumerate(children_of(self.event(node))):
+        for nth, child in enumerate(self._children(self.event(node))):
             if child == event:
                 return self._ids.get((node, nth))
         return None
@@ -351,11 +364,12 @@ class EvaluationTree:
         waiting = deque([(root, node, -1, 0)])
         while waiting:
             event, node, parent, depth = waiting.popleft()
-            children = children_of(event)
+            children = self._children(event)
             is_full = most is not None and len(events) + len(waiting) + len(children) > most
             is_deep = levels is not None and depth >= levels
             is_implicit = bool(children) and depth > 0 and (is_full or is_deep)
-            is_implicit = is_implicit or event.call.is_skipped
+            is_opened = depth == 0 and levels is not None
+            is_implicit = is_implicit or (event.call.is_skipped and not is_opened)
             events.append(event)
             function, rule = self._code.numbers(event)
             rows.ids.append(node)

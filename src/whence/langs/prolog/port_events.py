@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from functools import cache
 from typing import Protocol
 
@@ -47,6 +47,20 @@ class Construct:
         return self.start < pc <= self.condition_end
 
 
+class Tabling(Enum):
+    """How a predicate is tabled."""
+
+    NONE = ""
+    VARIANT = "tabled"
+    MODED = "moded"
+    """Some arguments are aggregated: the answers depend on all others."""
+    LATTICE = "lattice"
+    """They are aggregated by a predicate of the program."""
+
+
+_TABLED = {tabling.value for tabling in Tabling} - {""}
+
+
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """A predicate that was called."""
@@ -55,9 +69,13 @@ class Predicate:
     name: str
     arity: int
     is_user: bool
-    is_tabled: bool
+    tabling: Tabling
     file: str
     line: int
+
+    @property
+    def is_tabled(self) -> bool:
+        return self.tabling is not Tabling.NONE
 
     @property
     def indicator(self) -> str:
@@ -248,7 +266,7 @@ def _predicate(fields: list[str]) -> Predicate:
         plain(name),
         int(arity),
         kind != "library",
-        kind == "tabled",
+        Tabling(kind) if kind in _TABLED else Tabling.NONE,
         plain(file),
         int(line),
     )

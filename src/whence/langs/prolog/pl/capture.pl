@@ -19,7 +19,7 @@
 :- dynamic user:prolog_trace_interception/4.
 :- multifile user:prolog_trace_interception/4.
 :- dynamic known_predicate/5, known_goal/4, known_clause/2, user_clause/2, root/1, running/0.
-:- dynamic chosen_root/1, was_unseen/1, loading/0.
+:- dynamic chosen_root/1, was_unseen/1, loading/0, table_run/0.
 :- dynamic most_events/1, deepest/1, skipped_from/1, to_open/1, reported/2.
 
 :- create_prolog_flag(whence_out, user_error, [type(term)]).
@@ -61,6 +61,9 @@ request(run_item(Module, Text, Solutions, Limits)) :-
     item_of(Text, c(Goal, Constraints)),
     setup_call_cleanup(watched(Limits, Watch),
                        run_item(Module:Goal, Constraints, Solutions), unwatched(Watch)).
+request(run_table(Module, Text, Limits)) :-
+    item_of(Text, c(Goal, Constraints)),
+    setup_call_cleanup(watched(Limits, Watch), run_table(Module:Goal, Constraints), unwatched(Watch)).
 request(number_from(N)) :-
     forall(member(F, [whence_terms, whence_predicates, whence_clauses]), flag(F, _, N)).
 request(depends(Module, Text)) :-
@@ -131,7 +134,7 @@ message_to_lines(Problem, Lines) :- '$messages':translate_message(Problem, Lines
 % --- running a goal -----------------------------------------------------------------------------
 
 run(Text, Solutions, Mode) :-
-    forget,
+    forget, abolish_all_tables,
     term_string(Goal0, Text, [variable_names(Bindings), module(user)]),
     strip_module(user:Goal0, Module, Plain),
     expand_goal(Module:Plain, Goal1),
@@ -142,9 +145,28 @@ run(Text, Solutions, Mode) :-
 run_item(Goal, Constraints, Solutions) :-
     forget_run, post(Constraints), run_goal(Goal, [], Solutions, traced).
 
+/*  The clauses of a tabled call, once its table is complete: the tabled calls in their bodies take
+    their answers from tables, so this ends. Output was printed when the table was filled. */
+run_table(M:Goal, Constraints) :-
+    forget_run, post(Constraints),
+    '$wrapped_implementation'(M:Goal, table, Clauses),
+    ( undefined_answer(M:Goal) -> unseen('answers that are neither true nor false') ; true ),
+    setup_call_cleanup(
+        ( assertz(table_run), current_output(Before), open_null_stream(Null), set_output(Null) ),
+        run_root(M, Clauses, 1_000_000_000),
+        ( set_output(Before), close(Null), retractall(table_run) )).
+
+/*  Whether a table has an answer that is undefined in the well-founded semantics. */
+undefined_answer(Goal) :- catch(call_delays(Goal, Delays), _, fail), Delays \== true, !.
+
+run_root(M, Clauses, Solutions) :- run_traced(M, Clauses, Clauses, [], Solutions, traced).
+
 run_goal(Goal1, Bindings, Solutions, Mode) :-
     strip_module(Goal1, M, Goal2),
     root_goal(M, Goal2, Goal),
+    run_traced(M, Goal, Goal2, Bindings, Solutions, Mode).
+
+run_traced(M, Goal, Goal2, Bindings, Solutions, Mode) :-
     new_state,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),

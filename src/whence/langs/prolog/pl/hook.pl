@@ -56,7 +56,9 @@ new_state :-
 event(call, Frame, _, Action) :- !,
     nb_getval(whence_state, State), set_state(search_start, State, -1),
     goal_of(Frame, Goal, Number, Kind),
-    (   Kind == library, counts_inferences(Goal)
+    (   Kind == library, fills_table(Goal), tabled_parent(Frame, _, _)
+    ->  Action = skip
+    ;   Kind == library, counts_inferences(Goal)
     ->  Action = skip, functor(Goal, Name, Arity), unseen(Name/Arity),
         ignore(called(State, Frame, Goal, Number, Kind, _))
     ;   called(State, Frame, Goal, Number, Kind, Action) ).
@@ -69,8 +71,11 @@ event(unify, Frame, _, Action) :- !,
     (   is_reported(State, Frame)
     ->  Action = continue, out(Out), format(Out, 'u\t~d\t~d\n', [Frame, Number])
     ;   Action = skip ).
-event(exit, Frame, Choice, Action) :- !,
-    goal_of(Frame, Goal, _, Kind),
+event(exit, Frame0, Choice, Action) :- !,
+    goal_of(Frame0, Goal0, _, Kind0),
+    (   Kind0 == library, fills_table(Goal0), tabled_parent(Frame0, Frame, PI)
+    ->  number_of(PI, _, Kind), wrapped_goal(Frame, PI, Goal)
+    ;   Frame = Frame0, Goal = Goal0, Kind = Kind0 ),
     (   Kind == library -> called_by_user(Frame) ; true ),
     nb_getval(whence_state, State), one_more_event(State, _),
     (   is_reported(State, Frame)
@@ -82,10 +87,13 @@ event(exit, Frame, Choice, Action) :- !,
         skipped_inferences(State, Kind, Frame),
         format(Out, 'x\t~d\t~d\t~d\t~d\n', [Frame, More, Term, States])
     ;   Action = skip ).
-event(Port, Frame, Choice, Action) :-
+event(Port, Frame0, Choice, Action) :-
     nb_getval(whence_state, State), set_state(search_start, State, -1),
-    predicate_of(Frame, PI),
-    number_of(PI, Number, Kind),
+    predicate_of(Frame0, PI0),
+    number_of(PI0, Number0, Kind0),
+    (   Kind0 == library, fills_table(PI0, Port), tabled_parent(Frame0, Frame, PI)
+    ->  number_of(PI, Number, Kind)
+    ;   Frame = Frame0, Number = Number0, Kind = Kind0 ),
     (   Kind == library -> called_by_user(Frame) ; true ),
     one_more_event(State, _),
     (   ( is_reported(State, Frame) ; is_unknown_call(Port, Frame, State) )
@@ -105,12 +113,37 @@ called(State, Frame, Goal, Number, Kind, Action) :-
     state(skip, State, Skip),
     (   Skip =:= 0
     ->  send_call(State, Frame, Goal, Number, Caller, PC),
-        (   Kind == tabled -> Action = skip ; Action = continue )
+        (   opens_table(Kind, Caller) -> send_inferences(Frame) ; true ), Action = continue
     ;   report_depth(Caller, Skip, Depth)
     ->  send_call(State, Frame, Goal, Number, Caller, PC),
         skipping(Frame, Kind, Depth, Skip, Action)
     ;   Action = skip ),
     limits(State, Events, Frame).
+
+/*  A tabled call has no port but the first: it becomes a call of the predicate that fills its table,
+    which is skipped, and whose ports are taken for those of the tabled call. */
+fills_table(start_tabling(_, _, _)).
+fills_table(start_moded_tabling(_, _, _, _, _)).
+fills_table(start_subsumptive_tabling(_, _, _)).
+fills_table(start_abstract_tabling(_, _, _)).
+fills_table(_:Name/Arity, Port) :-
+    Port \= redo(_), functor(Goal, Name, Arity), fills_table(Goal), !.
+tabled_parent(Frame, Parent, M:Name/Arity) :-
+    prolog_frame_attribute(Frame, parent, Parent),
+    predicate_of(Parent, M:Wrapper/Arity), wraps(Wrapper, Name).
+wraps(Wrapper, Name) :- atom_concat('$wrap$', Name, Wrapper).
+wrapped_goal(Frame, _:Name/_, Goal) :-
+    prolog_frame_attribute(Frame, goal, Goal0), strip_module(Goal0, _, Wrapped),
+    Wrapped =.. [_|Arguments], Goal =.. [Name|Arguments].
+
+/*  How a tabled predicate fills its table is not traced: it suspends goals and resumes them. When
+    the table is complete, its clauses can be run with it (run_table/2); then the root is traced. */
+opens_table(Kind, _) :- is_tabled(Kind), \+ table_run, !.
+opens_table(Kind, Caller) :- is_tabled(Kind), Caller \== 0.
+
+is_tabled(tabled).
+is_tabled(moded).
+is_tabled(lattice).
 
 one_more_event(State, Events) :-
     state(event_count, State, Events), More is Events + 1, set_state(event_count, State, More).
@@ -173,16 +206,30 @@ nearest(Frame, _, Caller, CallerPC) :-
 is_emitted(Frame) :- is_user_frame(Frame), !.
 is_emitted(Frame) :- called_by_user(Frame).
 
-/*  The kind of a predicate: user, tabled (the user's, and tabled) or library. */
+/*  The kind of a predicate: user, library, or of the user and tabled: tabled, moded (arguments are
+    aggregated), lattice (by a predicate). */
 number_of(M:Name/Arity, Number, Kind) :- known_predicate(Name, Arity, M, Number0, Kind0), !,
     Number = Number0, Kind = Kind0.
 number_of(PI, Number, Kind) :-
     classify(PI, Kind0),
     (   Kind0 == user, PI = M:Name/Arity, functor(Head, Name, Arity), predicate_property(M:Head, tabled)
-    ->  Kind = tabled ; Kind = Kind0 ),
+    ->  tabled_kind(M, Head, Kind) ; Kind = Kind0 ),
     number_predicate(PI, Kind, Number).
 
+tabled_kind(M, Head, Kind) :-
+    ( predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
+    (   catch(Home:'$table_mode'(Head, Variant, _), _, fail), Variant \= Head
+    ->  (   catch(clause(Home:'$table_update'(Head, _, _, _), Body), _, fail), calls_user(Body, Home)
+        ->  Kind = lattice ; Kind = moded )
+    ;   Kind = tabled ).
+calls_user((A, B), M) :- !, ( calls_user(A, M) -> true ; calls_user(B, M) ).
+calls_user((A ; B), M) :- !, ( calls_user(A, M) -> true ; calls_user(B, M) ).
+calls_user((A -> B), M) :- !, ( calls_user(A, M) -> true ; calls_user(B, M) ).
+calls_user(M:Goal, _) :- !, calls_user(Goal, M).
+calls_user(Goal, M) :- functor(Goal, Name, Arity), classify(M:Name/Arity, user).
+
 classify(whence_capture:_, library) :- !.
+classify(_:Name/_, library) :- wraps(Name, _), !.
 classify(_:'whence goal'/1, user) :- !.
 classify(M:Name/Arity, Kind) :-
     functor(Head, Name, Arity),
@@ -240,7 +287,7 @@ skipping(Frame, Kind, Depth0, Skip, Action) :-
     flag(whence_calls, Before, Before + 1), Nth is Before + 1,
     (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
     note_reported(Frame, Depth),
-    (   Kind == tabled -> Action = skip
+    (   is_tabled(Kind) -> Action = continue, send_inferences(Frame)
     ;   Depth =:= Skip, can_hide(Kind, Frame) -> Action = skip, send_inferences(Frame)
     ;   Action = continue ).
 
@@ -254,6 +301,8 @@ is_undefined(Frame) :-
     \+ predicate_property(M:Head, defined).
 
 /*  The number of inferences in a skipped call. */
+skipped_inferences(_, Kind, Frame) :- is_tabled(Kind), !,
+    ( table_run, root(Frame) -> true ; send_inferences(Frame) ).
 skipped_inferences(State, Kind, Frame) :-
     (   state(skip, State, Skip), Skip > 0, reported(Frame, Skip), can_hide(Kind, Frame)
     ->  send_inferences(Frame) ; true ).
