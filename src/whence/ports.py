@@ -412,6 +412,18 @@ class Suspects(Protocol):
         the last time: it says which weight it is. They hold at and below the top."""
 
 
+@runtime_checkable
+class Halving(Protocol):
+    """A strategy that asks about the call nearest to half of the weight, wherever it is.
+
+    An implicit call that weighs more than half is expanded before such a strategy chooses.
+    """
+
+    @property
+    def halves(self) -> bool:
+        """True."""
+
+
 class Strategy(Protocol):
     """Chooses the next question. It keeps nothing: what it needs is among the suspects."""
 

@@ -257,7 +257,7 @@ def _unseen(execution: GoalExecution) -> list[str]:
     if not execution.run.unseen:
         return []
     what = " and ".join(execution.run.unseen)
-    return [f"What {what} did was not traced; a fault in it is blamed on the caller."]
+    return [f"What {what} did was not traced; no call that contains it is blamed."]
 
 
 def _tree(

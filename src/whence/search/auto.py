@@ -155,6 +155,7 @@ class Auto:
 
     name: str = "auto"
     asks_top: bool = False
+    halves: bool = True
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The question that tells most for its effort."""

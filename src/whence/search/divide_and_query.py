@@ -32,6 +32,7 @@ class DivideAndQuery:
 
     name: str = "divide-and-query"
     asks_top: bool = False
+    halves: bool = True
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The call that splits best."""

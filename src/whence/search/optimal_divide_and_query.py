@@ -20,6 +20,7 @@ class OptimalDivideAndQuery:
 
     name: str = "optimal-divide-and-query"
     asks_top: bool = False
+    halves: bool = True
 
     def choose(self, suspects: Suspects) -> Choice | None:
         """The call with the least difference between what is below it and what is beside it."""

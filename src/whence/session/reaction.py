@@ -17,7 +17,7 @@ from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, FaultKind, Status
 from whence.model.question import Question
 from whence.model.verdict import Trust, Verdict
-from whence.ports import Choice, Expansion, Int64s
+from whence.ports import Choice, Expansion, Halving, Int64s
 from whence.search.registry import find_strategy
 from whence.search.space import SearchSpace
 from whence.session.events import Ask, Exhausted, Expand, Found, Outcome, Revise, Trace
@@ -81,6 +81,9 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
         and not (space.skips(space.top) or space.is_trusted(space.top))
     ):
         return Ask(_question(state, space, Choice(space.top, "the search starts at the top")))
+    heavy = _heaviest_hidden(state, space) if isinstance(strategy, Halving) else None
+    if heavy is not None:
+        return Expand(heavy, EXPAND_LEVELS)
     chosen = strategy.choose(space)
     if isinstance(chosen, Expansion):
         node = state.tree.id(chosen.position)
@@ -92,6 +95,23 @@ def _next_question(state: State, space: SearchSpace) -> Outcome:
         assert first is not None, "there is something to ask, or we would not be here"
         chosen = Choice(first, "it is among the calls that are still open")
     return Ask(_question(state, space, chosen))
+
+
+def _heaviest_hidden(state: State, space: SearchSpace) -> int | None:
+    """The implicit call that weighs more than half of what is left, if there is one.
+
+    Somewhere below it is a call that splits better; asking about calls at its edge, one expansion
+    after the other, would take a question for each.
+    """
+    below = slice(space.top + 1, space.stop)
+    hidden = space.askable(space.top + 1 + np.flatnonzero(space.columns.implicit[below]))
+    if not len(hidden):
+        return None
+    weights = space.weight[hidden]
+    heaviest = int(np.argmax(weights))
+    node = state.tree.id(int(hidden[heaviest]))
+    is_heavy = 2 * weights[heaviest] > space.weight[space.top]
+    return node if is_heavy and node not in state.not_expandable else None
 
 
 def _ask_top(state: State, space: SearchSpace) -> Ask | None:

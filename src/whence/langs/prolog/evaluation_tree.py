@@ -24,6 +24,7 @@ from the length of the trace in between, and corrected when it is expanded.
 from __future__ import annotations
 
 import hashlib
+import heapq
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -32,8 +33,15 @@ from whence.errors import CannotExpand
 from whence.langs.prolog.blamed_code import BlamedCode
 from whence.langs.prolog.kept_terms import KeptTerms, steps_of
 from whence.langs.prolog.port_events import GOAL
+from whence.langs.prolog.program_state import ProgramState, described
 from whence.langs.prolog.skipped_calls import SkippedCalls
-from whence.langs.prolog.swipl_process import Engine, Engines, plain
+from whence.langs.prolog.swipl_process import (
+    Engine,
+    EngineProblem,
+    Engines,
+    plain,
+    quoted,
+)
 from whence.langs.prolog.tables import Tables
 from whence.langs.prolog.trace_tree import TraceTree
 from whence.langs.prolog.traced_call import (
@@ -57,6 +65,8 @@ HANDLE = "handle"
 """The text of a term that exists in one process only: a stream, or the like."""
 _ANSWERS_SHOWN = 10
 _EVENTS_A_NODE = 3
+_EXPANDED = 5_000
+"""About how many nodes an expansion adds."""
 _OUTCOMES = {
     Port.EXIT: OutcomeKind.RETURNED,
     Port.FAIL: OutcomeKind.FAILED,
@@ -164,8 +174,10 @@ class EvaluationTree:
         names: dict[str, str],
         goal: str,
         skipped: SkippedCalls | None = None,
+        output: str = "",
     ) -> None:
-        """`names` maps resolved file names to the names that are shown.
+        """`names` maps resolved file names to the names that are shown; `output` is all that was
+        printed.
 
         With `skipped`, calls that were skipped can be expanded.
         """
@@ -174,6 +186,8 @@ class EvaluationTree:
         self._skipped = skipped
         self.terms = KeptTerms(engines)
         self._code = BlamedCode(engines, trace, names, goal)
+        self._output = output
+        self._states: dict[int, ProgramState] = {}
         self.tables = Tables(engines, trace.run, self.digests, children_of)
         self._nodes: list[PortEvent] = []
         self._ids: dict[tuple[int, int], int] = {}
@@ -199,6 +213,7 @@ class EvaluationTree:
             rule,
             Outcome(kind, value),
             arguments=self.arguments(event),
+            printed=self.state_of(event.call).change(event).printed,
             text=self.equation(event),
         )
 
@@ -207,6 +222,8 @@ class EvaluationTree:
         event = self._nodes[detail]
         if event.call.predicate.is_tabled and event.call.is_skipped:
             event = self._nodes[detail] = self.tables.reopen(event)
+        elif not event.call.predicate.is_traced:
+            raise CannotExpand(f"{event.call.predicate.indicator} runs CHR rules, not traced")
         elif event.call.is_skipped:
             if self._skipped is None:
                 raise CannotExpand("the calls below this one were not recorded")
@@ -216,6 +233,35 @@ class EvaluationTree:
     def event(self, node: int) -> PortEvent:
         """The event of a node, by the node's id."""
         return self._nodes[node - 1]
+
+    @property
+    def all_traces(self) -> list[TraceTree]:
+        """The trace of the run, and those of re-runs of skipped calls."""
+        return [self.trace] if self._skipped is None else self._skipped.traces
+
+    @property
+    def unopened(self) -> list[TracedCall]:
+        """The calls below --depth that were not looked into."""
+        if self._skipped is None:
+            return []
+        skipped = (call for trace in self.all_traces for call in trace.calls if call.is_skipped)
+        return [
+            call
+            for call in skipped
+            if call.predicate.is_traced
+            and not call.predicate.is_tabled
+            and not self._skipped.was_opened(call)
+        ]
+
+    def depends(self, call: TracedCall) -> str:
+        """What the outcome of a call depends on besides its arguments; "" if nothing is known."""
+        [text] = self.items([call.term])
+        request = f"depends({quoted(call.predicate.module)}, {quoted(text)})"
+        try:
+            lines = self.engine_of(call.term).do(request) if text != HANDLE else []
+        except EngineProblem:
+            return "something unknown"
+        return plain(lines[0][1]) if lines else ""
 
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that holds a call: that of the run, or of a re-run of a skipped call."""
@@ -236,7 +282,19 @@ class EvaluationTree:
 
     def _children(self, event: PortEvent) -> list[PortEvent]:
         below = self.tables.children(event)
-        return children_of(event) if below is None else below
+        if below is None:
+            below = children_of(event)
+        if not below or not self.state_of(event.call).changing:
+            return below
+        return [child for child in below if not self.state_of(child.call).is_state(child)]
+
+    def state_of(self, call: TracedCall) -> ProgramState:
+        """The state of the program in the trace that holds a call."""
+        trace = self.trace_of(call)
+        if id(trace) not in self._states:
+            output = self._output if trace is self.trace else ""
+            self._states[id(trace)] = ProgramState(trace, self.digests, output)
+        return self._states[id(trace)]
 
     def child(self, node: int, event: PortEvent) -> int | None:
         """The id of a node's child that stands for an event."""
@@ -292,7 +350,11 @@ class EvaluationTree:
     # --- texts -----------------------------------------------------------------------------------
 
     def equation(self, event: PortEvent) -> str:
-        """The equation that is judged, in Prolog's notation."""
+        """The equation that is judged, in Prolog's notation, with what it read and changed."""
+        change = described(self.state_of(event.call).change(event), self.texts)
+        return f"{self._outcome(event)}; {change}" if change else self._outcome(event)
+
+    def _outcome(self, event: PortEvent) -> str:
         call = event.call
         if event.port is Port.EXIT:
             return self.texts([call.answers[event.number].term])[0]
@@ -360,16 +422,12 @@ class EvaluationTree:
     def _built(
         self, root: PortEvent, node: int, *, levels: int | None = None, most: int | None = None
     ) -> ColumnTree:
+        opened = self._opened(root, node, levels, most)
         rows, events = Rows(), list[PortEvent]()
-        waiting = deque([(root, node, -1, 0)])
+        waiting = deque([(root, node, -1)])
         while waiting:
-            event, node, parent, depth = waiting.popleft()
-            children = self._children(event)
-            is_full = most is not None and len(events) + len(waiting) + len(children) > most
-            is_deep = levels is not None and depth >= levels
-            is_implicit = bool(children) and depth > 0 and (is_full or is_deep)
-            is_opened = depth == 0 and levels is not None
-            is_implicit = is_implicit or (event.call.is_skipped and not is_opened)
+            event, node, parent = waiting.popleft()
+            children = opened.get(node)
             events.append(event)
             function, rule = self._code.numbers(event)
             rows.ids.append(node)
@@ -377,14 +435,13 @@ class EvaluationTree:
             rows.functions.append(function)
             rows.rules.append(rule)
             rows.outcomes.append(_OUTCOMES[event.port])
-            rows.own.append(_weight(event) if is_implicit else 1)
-            rows.implicit.append(is_implicit)
+            rows.own.append(1 if children is not None else _weight(event))
+            rows.implicit.append(children is None)
             rows.details.append(node - 1)
-            if not is_implicit:
-                waiting.extend(
-                    (child, self._id(node, nth, child), node, depth + 1)
-                    for nth, child in enumerate(children)
-                )
+            waiting.extend(
+                (child, self._id(node, nth, child), node)
+                for nth, child in enumerate(children or ())
+            )
         self._add_digests(rows, events)
         return assemble_tree(link(rows), self._code.functions, self._code.rules, self)
 
@@ -399,12 +456,60 @@ class EvaluationTree:
         ):
             self._digests[int(number)] = sha, int(length)
 
+    def _opened(
+        self, root: PortEvent, node: int, levels: int | None, most: int | None
+    ) -> dict[int, list[PortEvent]]:
+        """The children of the nodes that are shown in full, by the nodes' ids.
+
+        All nodes if there are at most `most`. Otherwise the heaviest first, so that what stays
+        implicit is light: a search by halves seldom needs it. With `levels`, at least so many.
+        """
+        opened: dict[int, list[PortEvent]] = {}
+        rest: list[tuple[int, int, PortEvent]] = []
+        room = most if most is not None else max(_EXPANDED, len(self._nodes) // 2)
+        waiting = deque([(root, node, 0)])
+        while waiting:
+            event, at, depth = waiting.popleft()
+            if self._is_closed(event, is_root=depth == 0 and levels is not None):
+                continue
+            if levels is not None and depth >= levels:
+                rest.append((-_weight(event), at, event))
+                continue
+            children = self._children(event)
+            room -= len(children)
+            if room < 0 and most is not None and depth:
+                opened, rest, room, waiting = {}, [(0, node, root)], most, deque()
+                break
+            opened[at] = children
+            waiting.extend(
+                (child, self._id(at, nth, child), depth + 1) for nth, child in enumerate(children)
+            )
+        heapq.heapify(rest)
+        while rest:
+            _, at, event = heapq.heappop(rest)
+            if self._is_closed(event, is_root=False):
+                continue
+            children = self._children(event)
+            if children and room <= 0 and event is not root:
+                continue
+            room -= len(children)
+            opened[at] = children
+            for nth, child in enumerate(children):
+                heapq.heappush(rest, (-_weight(child), self._id(at, nth, child), child))
+        return opened
+
+    def _is_closed(self, event: PortEvent, *, is_root: bool) -> bool:
+        """Whether the calls below an event are known only after it was run again."""
+        return event.call.is_skipped and not is_root
+
     def _add_digests(self, rows: Rows, events: Sequence[PortEvent]) -> None:
         """Questions about variants of the same terms are equal, so their digests are equal."""
         self._fetch_digests({term for event in events for term in _terms(event)})
         for event in events:
             digests = [self._digests[term] for term in _terms(event)]
             key = [event.port.value, event.call.predicate.module, *(sha for sha, _ in digests)]
+            if self.state_of(event.call).is_touched(event.call):
+                key.append(f"{id(self.trace_of(event.call))} {event.call.mark} {event.number}")
             digest = hashlib.blake2b(" ".join(key).encode(), digest_size=8).digest()
             rows.equations.append(int.from_bytes(digest, "little", signed=True))
             rows.efforts.append(min(sum(length for _, length in digests), 2**31 - 1))

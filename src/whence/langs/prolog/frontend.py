@@ -13,6 +13,7 @@ from pathlib import Path
 
 from whence.langs.prolog.declarations import DeclarationOracle
 from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.hidden_parts import HiddenParts
 from whence.langs.prolog.plunit import TestOracle, Tests
 from whence.langs.prolog.reference_program import ReferenceProgram, ReferenceProgramOracle
 from whence.langs.prolog.stable_equations import stable_equation
@@ -57,7 +58,7 @@ def opened_goal(
     reference: ReferenceProgram | None = None,
 ) -> Opened:
     """A tree of a goal that was run, with its provenance and oracles."""
-    oracles: list[Oracle] = [DeclarationOracle(execution)]
+    oracles: list[Oracle] = [HiddenParts(execution.source), DeclarationOracle(execution)]
     if tests is not None:
         oracles.append(TestOracle(tests, execution))
     if reference is not None:

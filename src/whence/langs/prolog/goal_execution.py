@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.port_events import Predicate, Run, RunLimits, run_goal
+from whence.langs.prolog.program_state import read_output
 from whence.langs.prolog.skipped_calls import Preparation, Program, SkippedCalls
 from whence.langs.prolog.swipl_process import (
     Engine,
@@ -198,8 +200,16 @@ class GoalExecution:
 
     def _traced(self, goal: str, run: Run) -> TraceTree:
         lines = run_goal(self._engine, goal, solutions=self._solutions, limits=self._limits)
-        with without_collector(), _stoppable(self._engine, goal, self._limits.seconds):
+        with (
+            tempfile.TemporaryDirectory(prefix="whence-") as folder,
+            without_collector(),
+            _stoppable(self._engine, goal, self._limits.seconds),
+        ):
+            copy = Path(folder) / "output"
+            self._engine.do(f"copy_output({quoted(str(copy))})")
             trace = TraceTree(lines, run)
+            self._engine.do("end_copy")
+            self._output = read_output(copy)
         if not trace.calls:
             raise WhenceError(f"{goal}: nothing of the program was called")
         if len(trace.root.answers) != len(run.answers) and not run.stopped:
@@ -213,7 +223,7 @@ class GoalExecution:
         program = Program(self._file, goal, self._solutions, self._limits, self._preparation)
         skipped = SkippedCalls(self._engines, program, trace) if self._limits.skip_below else None
         shown = self.goal if goal == self._goal else goal
-        return EvaluationTree(self._engines, trace, self._names, shown, skipped)
+        return EvaluationTree(self._engines, trace, self._names, shown, skipped, self._output)
 
     def part(self, tree: ColumnTree, text: str) -> MarkedPart:
         """A part of the goal, named by an argument (`2[1]`) or a variable (`X[1]`)."""

@@ -58,7 +58,19 @@ class Tabling(Enum):
     """They are aggregated by a predicate of the program."""
 
 
+class Code(Enum):
+    """What a predicate consists of."""
+
+    CLAUSES = ""
+    FOREIGN = "foreign"
+    """Code in C of the user."""
+    RULES = "chr"
+    """CHR rules for a constraint, which read and change the constraint store."""
+
+
 _TABLED = {tabling.value for tabling in Tabling} - {""}
+_CODE = {code.value for code in Code} - {""}
+_TRUSTED = ("library", "chr_part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +82,18 @@ class Predicate:
     arity: int
     is_user: bool
     tabling: Tabling
+    code: Code
     file: str
     line: int
 
     @property
     def is_tabled(self) -> bool:
         return self.tabling is not Tabling.NONE
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the calls of its clauses can be traced."""
+        return self.code is Code.CLAUSES
 
     @property
     def indicator(self) -> str:
@@ -145,6 +163,15 @@ class EventListener(Protocol):
 
     def effort(self, frame: int, inferences: int) -> None:
         """The number of inferences so far, at the entry or exit of a skipped call."""
+
+    def change(self, frame: int, kind: str, module: str, name: str, term: int) -> None:
+        """A clause was added or removed, or a global variable was set or read, in a call."""
+
+    def printed(self, count: int) -> None:
+        """So many characters were printed before the next event."""
+
+    def hidden(self, frame: int, what: str) -> None:
+        """Something out of sight happened in a call, or in libraries that it called."""
 
 
 @dataclass
@@ -222,6 +249,13 @@ def read(lines: Iterable[list[str]], run: Run, events: EventListener) -> int:
             events.exception(int(fields[1]), int(fields[2]), fields[3] == "1")
         elif kind == "i":
             events.effort(int(fields[1]), int(fields[2]))
+        elif kind == "j":
+            _, frame, what, module, name, term = fields
+            events.change(int(frame), what, plain(module), plain(name), int(term))
+        elif kind == "o":
+            events.printed(int(fields[1]))
+        elif kind == "n":
+            events.hidden(int(fields[1]), fields[2])
         else:
             notes += 1
             _take_note(fields, run)
@@ -265,8 +299,9 @@ def _predicate(fields: list[str]) -> Predicate:
         plain(module),
         plain(name),
         int(arity),
-        kind != "library",
+        kind not in _TRUSTED,
         Tabling(kind) if kind in _TABLED else Tabling.NONE,
+        Code(kind) if kind in _CODE else Code.CLAUSES,
         plain(file),
         int(line),
     )

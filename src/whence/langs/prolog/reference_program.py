@@ -6,6 +6,7 @@ on a call that does not return there is unknown.
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +26,14 @@ from whence.langs.prolog.swipl_process import (
     quoted,
 )
 from whence.langs.prolog.trace_tree import TraceTree
-from whence.langs.prolog.traced_call import Port, PortEvent, TracedCall, root_of, user_caller
+from whence.langs.prolog.traced_call import (
+    ChangeKind,
+    Port,
+    PortEvent,
+    TracedCall,
+    root_of,
+    user_caller,
+)
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
 from whence.tree.column_tree import ColumnTree
@@ -59,7 +67,10 @@ class ReferenceProgram:
         self._file = file
         self._inferences = inferences
         self.process = SideProcess(self._loaded, seconds)
+        self._folder = tempfile.TemporaryDirectory(prefix="whence-")
         self._known = Run()
+        self._has_run = False
+        """Whether the goal ran in the process since the program was loaded."""
         self._made: dict[tuple[bool, str, str], dict[str, _Calls] | None] = {}
         if not file.is_file():
             raise WhenceError(f"{file}: there is no such file to take as the reference")
@@ -82,7 +93,11 @@ class ReferenceProgram:
         if event.port is Port.STOPPED:
             # The reference gets only as much time as the stopped call had.
             inferences = min(inferences, max(source.ran_for(event.call) // _EVENTS, _LEAST))
-        options = f"[inferences({inferences}){', fresh' if fresh else ''}]"
+        if self._has_run and not fresh:
+            self.close()  # the goal may have changed clauses
+        self._has_run = fresh
+        state = "" if fresh else self._state(source, event)
+        options = f"[inferences({inferences}){', fresh' if fresh else ''}{state}]"
         goal, *items = (quoted(text) for text in texts)
         request = (
             f"judge({event.port.value}, {quoted(event.call.predicate.module)}, {goal}, "
@@ -103,6 +118,23 @@ class ReferenceProgram:
         elif reply == _ENDLESS and event.port is Port.RAISE and not self.makes(source, event.call):
             return _NOT_MADE
         return Judgement(verdict, plain(why), expected=plain(expected) or None)
+
+    def _state(self, source: EvaluationTree, event: PortEvent) -> str:
+        """What the program had changed before a call, and what the call changed, as an option."""
+        state = source.state_of(event.call)
+        before, change = state.before(event.call), state.change(event)
+        terms = [c.term for c in before] + [*change.added, *change.removed]
+        texts = dict(zip(terms, source.items(terms), strict=True))
+        if HANDLE in texts.values():
+            return ""
+        signs = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-"}
+        replay = [f"{signs[c.kind]}({quoted(c.module)}, {quoted(texts[c.term])})" for c in before]
+        added, removed = (
+            ", ".join(quoted(texts[term]) for term in terms)
+            for terms in (change.added, change.removed)
+        )
+        printed = quoted(change.printed)
+        return f", state([{', '.join(replay)}], effects([{added}], [{removed}], {printed}))"
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
         """Whether the reference makes this call, too, when it runs the goal.
@@ -171,6 +203,8 @@ class ReferenceProgram:
     def _loaded(self, engine: Engine) -> None:
         self._known = Run()
         engine.load(self._file)
+        copy = quoted(str(Path(self._folder.name) / f"output-{engine.pid}"))
+        engine.do(f"copy_output({copy})")
 
 
 class ReferenceProgramOracle:

@@ -28,6 +28,10 @@ from whence.langs.prolog.traced_call import (
 )
 
 _ALL = 1 << 40
+_WHOLE = 100_000
+"""A call with so few inferences is traced to its end when it is run again."""
+_FEW = 5_000
+"""If a re-run records so few calls, the next one records twice the depth."""
 Digests = Callable[[Sequence[int]], list[str]]
 
 
@@ -68,6 +72,7 @@ class SkippedCalls:
         self._engines = engines
         self._program = program
         self._run = trace.run
+        self._depth = program.limits.skip_below
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
         self._outside: dict[int, tuple[TracedCall, PortEvent]] = {}
@@ -87,6 +92,15 @@ class SkippedCalls:
         self._outside[id(again.root)] = call, event
         return reopened
 
+    @property
+    def traces(self) -> list[TraceTree]:
+        """The trace of the run, and those of re-runs."""
+        return list(self._traces.values())
+
+    def was_opened(self, call: TracedCall) -> bool:
+        """Whether an event of a skipped call was expanded."""
+        return any(event.call is call for _, event in self._outside.values())
+
     def trace_of(self, call: TracedCall) -> TraceTree:
         """The trace that a call is in."""
         return self._traces[id(root_of(call))]
@@ -105,14 +119,23 @@ class SkippedCalls:
         return plain(lines[0][1]) if lines else ""
 
     def _by_itself(self, event: PortEvent) -> tuple[TraceTree, TracedCall]:
-        call, limits = event.call, self._program.limits
+        call, limits = event.call, self._deeper(event.call)
         solutions = event.number + 1 if event.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
         trace = self._traced(self._engines.of(call.term), request, limits.opened)
+        if limits.skip_below and len(trace.calls) < _FEW:
+            self._depth *= 2
         has_frame = trace.root.predicate.name == GOAL and len(trace.calls) > 1
         return trace, trace.calls[1] if has_frame else trace.root
+
+    def _deeper(self, call: TracedCall) -> RunLimits:
+        """The limits of a re-run: a small call is traced to its end, a deep one deeper each time."""
+        limits = self._program.limits
+        if call.effort <= _WHOLE:
+            return replace(limits, skip_below=0)
+        return replace(limits, skip_below=self._depth)
 
     def _from_the_start(self, call: TracedCall) -> tuple[TraceTree, TracedCall]:
         opened = (*self._opened[id(root_of(call))], call.mark)

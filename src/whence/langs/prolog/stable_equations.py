@@ -41,6 +41,8 @@ def _why_unstable(source: EvaluationTree, event: PortEvent) -> str:
     predicate = event.call.predicate
     if event.port is Port.STOPPED:
         return "when a call is stopped depends on the limits"
+    if source.state_of(event.call).is_touched(event.call):
+        return "it read or changed more than its arguments"
     if predicate.name == GOAL:
         return "a typed goal is not a call of the program"
     texts = source.judged(event)

@@ -21,8 +21,11 @@ from collections.abc import Iterable, Sequence
 
 from whence.langs.prolog.port_events import Clause, Construct, ConstructKind, Run, read
 from whence.langs.prolog.traced_call import (
+    Change,
+    ChangeKind,
     Committed,
     Cut,
+    HiddenPart,
     Jump,
     Marker,
     NewClause,
@@ -59,6 +62,11 @@ class TraceTree:
         self.cuts: list[Cut] = []
         self.refuting: list[TracedCall] = []
         """The branches on which negated goals succeeded, so that the negations failed."""
+        self.hidden_parts: list[HiddenPart] = []
+        """What happened out of sight, in order."""
+        self.changes: list[Change] = []
+        """What the program changed besides bindings, in order."""
+        self._printed = self._noted = 0
         self._branch: list[TracedCall | Marker] = []
         self._of_frame: dict[int, TracedCall] = {}
         self._new_cuts: list[Cut] = []
@@ -105,6 +113,8 @@ class TraceTree:
         by = self._of_frame.get(caller) if caller else None
         if by is None and self.calls:
             by = self.root
+        if self._printed != self._noted:
+            self._note_printed(by)
         path: tuple[int, ...] = ()
         if by is not None:
             if not by.is_open:
@@ -230,6 +240,8 @@ class TraceTree:
     def exception(self, frame: int, term: int, refused: bool) -> None:
         self._time += 1
         call = self._of_frame.get(frame)
+        if self._printed != self._noted:
+            self._note_printed(call)
         if call is None:
             return
         if refused and not call.is_open and call.last_time == self._time - 1:
@@ -283,6 +295,29 @@ class TraceTree:
         if call is not None:
             call.note_effort(inferences)
 
+    def change(self, frame: int, kind: str, module: str, name: str, term: int) -> None:
+        call = self._of_frame.get(frame) or (self.root if self.calls else None)
+        if call is not None:
+            changed = Change(call, ChangeKind(kind), module, name, term, self._time)
+            self.changes.append(changed)
+
+    def printed(self, count: int) -> None:
+        self._printed = count
+
+    def _note_printed(self, call: TracedCall | None) -> None:
+        """What was printed before an event was printed in the call that it is about."""
+        start, self._noted = self._noted, self._printed
+        owner = call or (self.root if self.calls else None)
+        if owner is not None:
+            self.changes.append(
+                Change(owner, ChangeKind.PRINTED, "", "", self._printed, self._time, start)
+            )
+
+    def hidden(self, frame: int, what: str) -> None:
+        call = self._of_frame.get(frame) or (self.root if self.calls else None)
+        if call is not None:
+            self.hidden_parts.append(HiddenPart(call, what, self._time))
+
     def _continue_in(self, frame: int) -> TracedCall | None:
         """The call of a frame in which execution continues.
 
@@ -290,6 +325,8 @@ class TraceTree:
         """
         self._time += 1
         call = self._of_frame.get(frame)
+        if self._printed != self._noted:
+            self._note_printed(call)
         if call is not None:
             if self._has_raised:
                 self._forget_raised()

@@ -149,6 +149,42 @@ class TracedCall:
         self.effort = inferences - self.entered_at
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenPart:
+    """Something that happened out of sight in a call, or in libraries that it called."""
+
+    call: TracedCall
+    what: str
+    time: int
+
+
+class ChangeKind(Enum):
+    """What happened besides bindings."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    SET = "set"
+    GOT = "got"
+    PRINTED = "printed"
+
+
+@dataclass(slots=True)
+class Change:
+    """A clause added or removed, a variable set or read, or text printed, in a call."""
+
+    call: TracedCall
+    kind: ChangeKind
+    module: str
+    """The module of a predicate; "" for a global variable, a flag, a record."""
+    name: str
+    """The predicate as name/arity, or the name of the variable."""
+    term: int
+    """The clause, or the value; of printed text the number of characters after it."""
+    time: int
+    start: int = 0
+    """Of printed text: the number of characters before it."""
+
+
 @dataclass(slots=True)
 class Cut:
     """A cut in the clause of `call`: the branch from there to `last`, and what the cut pruned."""

@@ -69,6 +69,8 @@ request(number_from(N)) :-
 request(depends(Module, Text)) :-
     item_of(Text, c(Goal, _)), out(Out),
     ( impure(Module, Goal, Why) -> line(Out, [depends, text(Why)]) ; true ).
+request(copy_output(File)) :- copy_output(File).
+request(end_copy) :- end_copy.
 request(plain(Text, Solutions)) :- run(Text, Solutions, plain).
 request(terms(Numbers)) :- forall(member(N, Numbers), send_term(N)).
 request(clause_lines(M, Name, Arity)) :-
@@ -83,8 +85,9 @@ request(slot(Number, Path)) :- send_slot(Number, Path).
 request(places(Number)) :- send_places(Number).
 request(items(Numbers)) :- forall(member(N, Numbers), send_item(N)).
 request(instance(GoalText, Text)) :- instance_of(GoalText, Text).
-request(judge(Port, Module, GoalText, Texts, Options)) :-
+request(judge(Port, Module, GoalText, Texts, Options0)) :-
     maplist(item_of, [GoalText|Texts], [Goal|Items]),
+    maplist(option_of, Options0, Options),
     judge(Port, Module, Goal, Items, Options, verdict(Verdict, Why, Expected)),
     out(Out), line(Out, [verdict, Verdict, text(Why), text(Expected)]).
 
@@ -115,6 +118,16 @@ quietly(Goal) :-
     setup_call_cleanup(
         asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
         Goal, erase(Ref)).
+
+option_of(state(Before0, effects(Added0, Removed0, Printed0)),
+          state(Before, effects(Added, Removed, Printed))) :- !,
+    maplist(earlier_change, Before0, Before),
+    maplist(clause_of_text, Added0, Added), maplist(clause_of_text, Removed0, Removed),
+    atom_string(Printed0, Printed).
+option_of(Option, Option).
+earlier_change(+(M, Text), +(M, Clause)) :- clause_of_text(Text, Clause).
+earlier_change(-(M, Text), -(M, Clause)) :- clause_of_text(Text, Clause).
+clause_of_text(Text, Clause) :- item_of(Text, c(Clause, _)).
 
 item_of(Text, Item) :- term_string(Item, Text).
 
@@ -167,7 +180,7 @@ run_goal(Goal1, Bindings, Solutions, Mode) :-
     run_traced(M, Goal, Goal2, Bindings, Solutions, Mode).
 
 run_traced(M, Goal, Goal2, Bindings, Solutions, Mode) :-
-    new_state,
+    new_state, count_clauses,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     send_names(Bindings, Goal2, Out),
@@ -175,7 +188,7 @@ run_traced(M, Goal, Goal2, Bindings, Solutions, Mode) :-
     State = state(0),
     (   solve(M:Goal, Mode, Bindings, Solutions, State, Out, Ended), fail ; true ),
     arg(1, Ended, How),
-    send_unseen(Out),
+    send_unseen(Out), send_unseen_changes(Out),
     line(Out, [end, How]).
 
 /*  The goal as a request for one answer: an instance of the goal, or values of its variables. */
@@ -231,9 +244,15 @@ answers(Goal, Mode, Bindings, Solutions, State, Out, Ended) :-
 answers(_, Mode, _, _, _, _, _) :- stop(Mode).
 
 start(traced) :- assertz(running), trace.
+
 start(plain).
 stop(traced) :- notrace, nodebug, retractall(running).
 stop(plain).
+
+/*  CHR's own tracer starts with Prolog's, and would ask the user. */
+:- multifile user:message_hook/3.
+:- dynamic user:message_hook/3.
+user:message_hook(trace_mode(_), _, _) :- whence_capture:running, !.
 
 answer(Bindings, Out) :-
     copy_term(Bindings, Copy, Residue),
@@ -297,13 +316,15 @@ watch(Thread, Seconds) :-
 stop_here(Why) :-
     (   retract(running)
     ->  out(Out),
-        send_unseen(Out), line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
+        send_unseen(Out), send_unseen_changes(Out), line(Out, [stopped, Why]), line(Out, [ok]), flush_output(Out), flush_output,
         current_prolog_flag(whence_in, In),
         thread_create(answer_requests(In, Out), Server),
         thread_join(Server), halt
     ;   true ).
 
 :- include(hook).
+
+:- include(changes).
 
 :- include(clauses).
 

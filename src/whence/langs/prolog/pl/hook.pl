@@ -38,6 +38,8 @@ place(search_result, 6).       % the frame that this search found
 place(most_events, 7).
 place(deepest, 8).
 place(skip, 9).          % the depth below the goal from which calls are not traced; 0: all are
+place(printed, 10).      % the characters of output so far
+place(output, 11).       % the stream that holds a copy of the output
 
 goal_expansion(state(Name, State, Value), arg(At, State, Value)) :- place(Name, At).
 goal_expansion(set_state(Name, State, Value), nb_setarg(At, State, Value)) :- place(Name, At).
@@ -47,7 +49,8 @@ new_state :-
     ( most_events(Most) -> true ; Most = None ),
     ( deepest(Deepest) -> true ; Deepest = None ),
     ( skipped_from(Skip) -> true ; Skip = 0 ),
-    nb_setval(whence_state, state(0, 0, 0, 0, -1, -1, Most, Deepest, Skip)).
+    output_copy(Copy),
+    nb_setval(whence_state, state(0, 0, 0, 0, -1, -1, Most, Deepest, Skip, 0, Copy)).
 
 /*  Events are written for calls of the user's predicates and for the calls that these make. A
     call's caller is the nearest such call, so a goal that a library calls is below the library.
@@ -55,17 +58,25 @@ new_state :-
     What an event does not need is not looked up. event/4 fails if there is nothing to write. */
 event(call, Frame, _, Action) :- !,
     nb_getval(whence_state, State), set_state(search_start, State, -1),
+    send_printed(State),
     goal_of(Frame, Goal, Number, Kind),
+    ( Kind == library, changes_at(call, Goal) -> send_changes(call, Goal, Frame, State) ; true ),
     (   Kind == library, fills_table(Goal), tabled_parent(Frame, _, _)
     ->  Action = skip
-    ;   Kind == library, counts_inferences(Goal)
-    ->  Action = skip, functor(Goal, Name, Arity), unseen(Name/Arity),
-        ignore(called(State, Frame, Goal, Number, Kind, _))
-    ;   called(State, Frame, Goal, Number, Kind, Action) ).
+    ;   Kind == library, hides(Goal, What, Skips)
+    ->  ignore(called(State, Frame, Goal, Number, Kind, _)),
+        note_hidden(Frame, What), ( Skips == skip -> Action = skip ; Action = continue )
+    ;   Kind == chr
+    ->  (   called(State, Frame, Goal, Number, Kind, Action)
+        ->  send_inferences(Frame), note_hidden(Frame, chr) ; Action = skip )
+    ;   Kind == chr_part
+    ->  Action = skip, note_hidden(Frame, chr)
+    ;   called(State, Frame, Goal, Number, Kind, Action),
+        ( Kind == foreign -> note_hidden(Frame, foreign) ; true ) ).
 event(unify, Frame, _, Action) :- !,
     prolog_frame_attribute(Frame, clause, Ref),
     (   user_clause(Ref, Number) -> true
-    ;   predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library,
+    ;   predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library, Kind \== chr_part,
         clause_number(Ref, Number), assertz(user_clause(Ref, Number)) ),
     nb_getval(whence_state, State), one_more_event(State, _),
     (   is_reported(State, Frame)
@@ -73,11 +84,13 @@ event(unify, Frame, _, Action) :- !,
     ;   Action = skip ).
 event(exit, Frame0, Choice, Action) :- !,
     goal_of(Frame0, Goal0, _, Kind0),
+    nb_getval(whence_state, State), send_printed(State),
+    ( Kind0 == library, changes_at(exit, Goal0) -> send_changes(exit, Goal0, Frame0, State) ; true ),
     (   Kind0 == library, fills_table(Goal0), tabled_parent(Frame0, Frame, PI)
     ->  number_of(PI, _, Kind), wrapped_goal(Frame, PI, Goal)
     ;   Frame = Frame0, Goal = Goal0, Kind = Kind0 ),
     (   Kind == library -> called_by_user(Frame) ; true ),
-    nb_getval(whence_state, State), one_more_event(State, _),
+    one_more_event(State, _),
     (   is_reported(State, Frame)
     ->  Action = continue,
         set_state(last_called, State, 0),
@@ -88,9 +101,13 @@ event(exit, Frame0, Choice, Action) :- !,
         format(Out, 'x\t~d\t~d\t~d\t~d\n', [Frame, More, Term, States])
     ;   Action = skip ).
 event(Port, Frame0, Choice, Action) :-
-    nb_getval(whence_state, State), set_state(search_start, State, -1),
+    nb_getval(whence_state, State), set_state(search_start, State, -1), send_printed(State),
     predicate_of(Frame0, PI0),
     number_of(PI0, Number0, Kind0),
+    (   Port == fail, PI0 = _:retract/1
+    ->  prolog_frame_attribute(Frame0, goal, Goal0), strip_module(Goal0, _, Retract),
+        send_changes(fail, Retract, Frame0, State)
+    ;   true ),
     (   Kind0 == library, fills_table(PI0, Port), tabled_parent(Frame0, Frame, PI)
     ->  number_of(PI, Number, Kind)
     ;   Frame = Frame0, Number = Number0, Kind = Kind0 ),
@@ -100,8 +117,47 @@ event(Port, Frame0, Choice, Action) :-
     ->  send_event(Port, Frame, Number, Kind, Choice, State, Action)
     ;   Action = skip ).
 
-/*  These would also count the inferences of the hook, so what they call is not traced. */
-counts_inferences(call_with_inference_limit(_, _, _)).
+/*  hides(Goal, What, Skip): library predicates that run code, or change state, out of sight. With
+    `skip` what they call is not traced: they would count the inferences of the hook. */
+hides(call_with_inference_limit(_, _, _), inferences, skip).
+hides(thread_create(_), threads, trace).
+hides(thread_create(_, _), threads, trace).
+hides(thread_create(_, _, _), threads, trace).
+hides(thread_create_in_pool(_, _, _, _), threads, trace).
+hides(thread_send_message(_, _), threads, trace).
+hides(thread_send_message(_, _, _), threads, trace).
+hides(thread_get_message(_), threads, trace).
+hides(thread_get_message(_, _), threads, trace).
+hides(thread_get_message(_, _, _), threads, trace).
+hides(thread_peek_message(_), threads, trace).
+hides(thread_peek_message(_, _), threads, trace).
+hides(thread_signal(_, _), threads, trace).
+hides(thread_join(_, _), threads, trace).
+hides(thread_exit(_), threads, trace).
+hides(engine_create(_, _, _), engines, trace).
+hides(engine_create(_, _, _, _), engines, trace).
+hides(engine_next(_, _), engines, trace).
+hides(engine_next_reified(_, _), engines, trace).
+hides(engine_post(_, _), engines, trace).
+hides(engine_post(_, _, _), engines, trace).
+hides(engine_fetch(_), engines, trace).
+hides(reset(_, _, _), continuations, trace).
+hides(shift(_), continuations, trace).
+hides(shift_for_copy(_), continuations, trace).
+hides(call_continuation(_), continuations, trace).
+hides(find_chr_constraint(_), chr, trace).
+hides(current_chr_constraint(_), chr, trace).
+hides(notrace, tracer, trace).
+hides(nodebug, tracer, trace).
+hides(tracing, tracer, trace).
+hides(snapshot(_), transactions, trace).
+hides(transaction(_), transactions, trace).
+
+/*  Notes what is out of sight, with the nearest call that was reported. */
+note_hidden(Frame, What) :-
+    (   root(_), nearest(Frame, -1, Caller, _), Caller \== 0
+    ->  out(Out), format(Out, 'n\t~d\t~w\n', [Caller, What])
+    ;   true ).
 
 called(State, Frame, Goal, Number, Kind, Action) :-
     visible_parent(Frame, -1, Parent, PC0),
@@ -113,7 +169,8 @@ called(State, Frame, Goal, Number, Kind, Action) :-
     state(skip, State, Skip),
     (   Skip =:= 0
     ->  send_call(State, Frame, Goal, Number, Caller, PC),
-        (   opens_table(Kind, Caller) -> send_inferences(Frame) ; true ), Action = continue
+        (   opens_table(Kind, Caller) -> send_inferences(Frame) ; true ),
+        ( Kind == chr -> Action = skip ; Action = continue )
     ;   report_depth(Caller, Skip, Depth)
     ->  send_call(State, Frame, Goal, Number, Caller, PC),
         skipping(Frame, Kind, Depth, Skip, Action)
@@ -154,7 +211,8 @@ is_reported(State, Frame) :-
 
 called_by_user(Frame) :- root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent).
 
-is_user_frame(Frame) :- Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library.
+is_user_frame(Frame) :-
+    Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library, Kind \== chr_part.
 
 limits(State, Events, Frame) :-
     ( state(most_events, State, Most), Events >= Most -> stop_here(events) ; true ),
@@ -206,8 +264,8 @@ nearest(Frame, _, Caller, CallerPC) :-
 is_emitted(Frame) :- is_user_frame(Frame), !.
 is_emitted(Frame) :- called_by_user(Frame).
 
-/*  The kind of a predicate: user, library, or of the user and tabled: tabled, moded (arguments are
-    aggregated), lattice (by a predicate). */
+/*  The kind of a predicate: library, chr_part, or the user's: user, foreign, chr, and tabled, moded
+    (a table aggregates arguments), lattice (by a predicate). */
 number_of(M:Name/Arity, Number, Kind) :- known_predicate(Name, Arity, M, Number0, Kind0), !,
     Number = Number0, Kind = Kind0.
 number_of(PI, Number, Kind) :-
@@ -237,11 +295,27 @@ classify(M:Name/Arity, Kind) :-
     (   Home == whence_capture -> Kind = library
     ;   predicate_property(Home:Head, system) -> Kind = library
     ;   predicate_property(Home:Head, file(File))
-    ->  ( library_file(File) -> Kind = library ; Kind = user )
+    ->  (   library_file(File) -> Kind = library
+        ;   chr_kind(Home, Name, Arity, Kind) -> true
+        ;   Kind = user )
     ;   predicate_property(Home:Head, dynamic) -> Kind = user
+    ;   predicate_property(Home:Head, foreign), users_module(Home) -> Kind = foreign
     ;   predicate_property(Home:Head, defined) -> Kind = library
     ;   Kind = user   % unknown: the error that it raises is the user's
     ).
+
+/*  What the compiler of CHR made of rules: chr is a constraint, chr_part is one of its parts. */
+chr_kind(M, Name, Arity, Kind) :-
+    predicate_property(M:'$chr_initialization', defined),
+    (   format(atom(First), "~w___~d__0", [Name, Arity]), current_predicate(M:First/_) -> Kind = chr
+    ;   is_chr_part(Name) -> Kind = chr_part ).
+is_chr_part(attr_unify_hook).
+is_chr_part(attribute_goals).
+is_chr_part(Name) :- sub_atom(Name, 0, _, _, $), !.
+is_chr_part(Name) :- sub_atom(Name, _, _, _, '___'), !.
+
+users_module(user) :- !.
+users_module(M) :- module_property(M, file(File)), \+ library_file(File).
 
 library_file(File) :- current_prolog_flag(home, Home), sub_atom(File, 0, _, _, Home).
 
@@ -288,6 +362,7 @@ skipping(Frame, Kind, Depth0, Skip, Action) :-
     (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
     note_reported(Frame, Depth),
     (   is_tabled(Kind) -> Action = continue, send_inferences(Frame)
+    ;   Kind == chr -> Action = skip
     ;   Depth =:= Skip, can_hide(Kind, Frame) -> Action = skip, send_inferences(Frame)
     ;   Action = continue ).
 
@@ -301,6 +376,7 @@ is_undefined(Frame) :-
     \+ predicate_property(M:Head, defined).
 
 /*  The number of inferences in a skipped call. */
+skipped_inferences(_, chr, Frame) :- !, send_inferences(Frame).
 skipped_inferences(_, Kind, Frame) :- is_tabled(Kind), !,
     ( table_run, root(Frame) -> true ; send_inferences(Frame) ).
 skipped_inferences(State, Kind, Frame) :-

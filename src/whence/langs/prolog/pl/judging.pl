@@ -7,7 +7,7 @@
     An item is c(Term, Constraints). A variable with constraints stands for the values that satisfy
     them; where these are finitely many integers they are tried one by one.
 */
-:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0,
+:- module(whence_judging, [judge/6, item_text/2, post/1, impure/3, clauses_change/0, changeable/2,
                            note_goal/1, is_huge/1]).
 :- use_module(library(lists)).
 :- use_module(library(apply)).
@@ -15,6 +15,7 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- dynamic found_answer/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
+:- dynamic found_effects/4, noting_effects/0.
 :- dynamic test_file/1.   % a file of tests, which may redefine predicates of the program
 
 most_answers(2000).
@@ -29,7 +30,11 @@ most_instances(2000).
 judge(Port, Module, Goal, Items, Options, Verdict) :-
     Goal = c(Term, _),
     (   home(Module, Term, M)
-    ->  (   \+ memberchk(fresh, Options), impure(M, Term, Why)
+    ->  (   memberchk(state(Before, Effects), Options), has_effects(M, Term, Before, Effects)
+        ->  (   reaches(besides_clauses, M, Term, Found)
+            ->  depends_on(Found, Why), Verdict = verdict(unknown, Why, "")
+            ;   judged_with_state(Port, Items, M, Goal, Before, Effects, Options, Verdict) )
+        ;   \+ memberchk(fresh, Options), impure(M, Term, Why)
         ->  Verdict = verdict(unknown, Why, "")
         ;   remembered_answers(M, Goal, Options, Answers, How),
             judged(Port, Items, M, Answers, How, Options, Verdict)
@@ -177,7 +182,7 @@ gather(M, Goal, Constraints, Most) :-
     State = state(0),
     (   post(Constraints), call(M:Goal),
         copy_term(Goal, Answer, Residue),
-        assertz(found_answer(c(Answer, Residue))),
+        assertz(found_answer(c(Answer, Residue))), note_effects(Answer, Residue),
         arg(1, State, N0), N is N0 + 1, nb_setarg(1, State, N),
         N >= Most
     ->  true ; true ).
@@ -186,6 +191,129 @@ post(Constraints) :- forall(member(M:_, Constraints), library_of(M)), maplist(po
 post_one(Constraint) :- strip_module(user:Constraint, M, Goal), call(M:Goal).
 library_of(clpfd) :- !, use_module(user:library(clpfd)).
 library_of(_).
+
+% --- what a call changes ------------------------------------------------------------------------
+
+/*  state(Before, effects(Added, Removed, Printed)): the clauses that were added and removed before
+    the call, as +(M, Clause) and -(M, Clause), what it changed itself, and printed. */
+has_effects(_, _, _, effects(Added, Removed, Printed)) :-
+    \+ ( Added == [], Removed == [], Printed == "" ), !.
+has_effects(M, Goal, _, _) :- reaches(clauses, M, Goal, _), !.
+has_effects(M, Goal, _, _) :- reaches(output, M, Goal, _).
+
+/*  The call is made with the same clauses added and removed as before it in the other program. */
+judged_with_state(Port, Items, M, Goal, Before, Effects, Options, Verdict) :-
+    catch(snapshot(( whence_judging:replayed(Before, Is),
+                     whence_judging:with_effects(Is, Port, Items, M, Goal, Effects, Options, Found),
+                     nb_setval(whence_verdict, Found) )), Error, true),
+    (   nonvar(Error) -> message(Error, Text), Verdict = verdict(unknown, Text, "")
+    ;   nb_getval(whence_verdict, Verdict) ).
+
+replayed([], yes).
+replayed([+(M, Clause)|More], Is) :- assertz(M:Clause), replayed(More, Is).
+replayed([-(M, Clause)|More], Is) :- ( removed_variant(M, Clause) -> replayed(More, Is) ; Is = no ).
+
+removed_variant(M, Clause) :-
+    ( Clause = (Head :- Body) -> true ; Head = Clause, Body = true ),
+    copy_term(Head-Body, Head1-Body1),
+    catch(clause(M:Head1, Body1, Ref), _, fail), Head1-Body1 =@= Head-Body, !, erase(Ref).
+
+with_effects(no, _, _, _, _, _, _, verdict(unknown, "a clause that was removed is not in the reference", "")).
+with_effects(yes, Port, Items, M, Goal, Effects, Options, Verdict) :-
+    abolish_all_tables, contents(Start), printed_so_far(At), nb_setval(whence_start, Start-At),
+    retractall(found_effects(_, _, _, _)), assertz(noting_effects),
+    answers(M, Goal, Options, Answers, How),
+    retractall(noting_effects),
+    judged(Port, Items, M, Answers, How, Options, First),
+    (   First = verdict(right, _, _), \+ same_effects(Port, Items, Effects, How)
+    ->  other_effects(Port, Items, Why), Verdict = verdict(wrong, Why, "")
+    ;   Verdict = First ),
+    retractall(found_effects(_, _, _, _)).
+
+note_effects(Answer, Residue) :-
+    (   noting_effects
+    ->  changes_now(Added, Removed, Printed),
+        assertz(found_effects(c(Answer, Residue), Added, Removed, Printed))
+    ;   true ).
+
+changes_now(Added, Removed, Printed) :-
+    nb_getval(whence_start, Start-At), contents(Now), lost(Now, Start, Added), lost(Start, Now, Removed),
+    printed_since(At, Printed).
+
+/*  All clauses that may change, in the standard order; variants are equal. */
+contents(Sorted) :-
+    findall(Clause,
+            ( changeable(M, Head), clause(M:Head, Body),
+              ( Body == true -> Clause = Head ; Clause = (Head :- Body) ),
+              numbervars(Clause, 0, _) ),
+            Clauses),
+    length(Clauses, Count),
+    ( Count > 20_000 -> throw(too_many_clauses) ; true ),
+    msort(Clauses, Sorted).
+changeable(M, Head) :-
+    current_module(M), \+ sub_atom(M, 0, _, _, whence), \+ module_property(M, class(system)),
+    \+ module_property(M, class(library)),
+    predicate_property(M:Head, dynamic), \+ predicate_property(M:Head, imported_from(_)),
+    is_users(M, Head), \+ functor(Head, 'whence goal', _),
+    \+ ( functor(Head, Name, _), sub_atom(Name, 0, _, _, $) ).
+
+/*  What the first sorted list has more often than the second. */
+lost([], _, []) :- !.
+lost(List, [], List) :- !.
+lost([A|As], [B|Bs], Lost) :-
+    compare(Order, A, B),
+    (   Order = (=) -> lost(As, Bs, Lost)
+    ;   Order = (<) -> Lost = [A|More], lost(As, [B|Bs], More)
+    ;   lost([A|As], Bs, Lost) ).
+
+same_effects(Port, [Item|_], Effects, How) :- memberchk(Port, [exit]), !,
+    found_effects(Answer, Added, Removed, Printed),
+    ( How == all -> true ; true ), covered([Answer], Item, one),
+    equal_effects(Effects, Added, Removed, Printed), !.
+same_effects(first, _, _, _) :- !.
+same_effects(stopped, _, _, _) :- !.
+same_effects(_, _, Effects, _) :-
+    changes_now(Added, Removed, Printed), equal_effects(Effects, Added, Removed, Printed).
+
+equal_effects(effects(Added0, Removed0, Printed0), Added, Removed, Printed) :-
+    numbered_sorted(Added0, Added), numbered_sorted(Removed0, Removed),
+    without_names(Printed0, Text), without_names(Printed, Text).
+numbered_sorted(Clauses, Sorted) :-
+    findall(C, ( member(C, Clauses), numbervars(C, 0, _) ), Numbered), msort(Numbered, Sorted).
+
+/*  The names of variables differ from run to run. */
+without_names(Text, Codes) :- string_codes(Text, Codes0), phrase(unnamed(Codes), Codes0), !.
+unnamed([0'_|Cs]) --> "_G", name_digit, !, name_digits, unnamed(Cs).
+unnamed([0'_|Cs]) --> "_", name_digit, !, name_digits, unnamed(Cs).
+unnamed([C|Cs]) --> [C], !, unnamed(Cs).
+unnamed([]) --> [].
+name_digit --> [C], { code_type(C, digit) }.
+name_digits --> name_digit, !, name_digits.
+name_digits --> [].
+
+other_effects(exit, [Item|_], Why) :-
+    found_effects(Answer, Added, Removed, Printed), covered([Answer], Item, one), !,
+    effects_text(Added, Removed, Printed, Why).
+other_effects(_, _, Why) :- changes_now(Added, Removed, Printed), effects_text(Added, Removed, Printed, Why).
+effects_text(Added, Removed, Printed, Why) :-
+    findall(P, effect_phrase(Added, Removed, Printed, P), Phrases),
+    ( Phrases == [] -> Text = "changes and prints nothing" ; atomic_list_concat(Phrases, '; ', Text) ),
+    format(string(Why), "the reference ~w", [Text]).
+effect_phrase(_, Removed, _, P) :- Removed \== [], clause_texts(Removed, T), format(string(P), "removes ~w", [T]).
+effect_phrase(Added, _, _, P) :- Added \== [], clause_texts(Added, T), format(string(P), "adds ~w", [T]).
+effect_phrase(_, _, Printed, P) :- Printed \== "", format(string(P), "prints ~q", [Printed]).
+clause_texts(Clauses, Text) :-
+    findall(T, ( member(C, Clauses), text(C, T) ), Texts), atomic_list_concat(Texts, ', ', Text).
+
+/*  The copy of the output that capture.pl makes. */
+printed_so_far(At) :-
+    (   whence_capture:copied_to(Copy, _) -> character_count(Copy, At) ; At = 0 ).
+printed_since(At, Text) :-
+    (   whence_capture:copied_to(Copy, File), character_count(Copy, Now), Now > At
+    ->  flush_output(Copy),
+        read_file_to_string(File, All, [encoding(utf8), newline(posix)]), Length is Now - At,
+        sub_string(All, At, Length, _, Text)
+    ;   Text = "" ).
 
 % --- comparing answers --------------------------------------------------------------------------
 
@@ -285,21 +413,52 @@ finite(Variables) :-
 
 % --- what depends on more than its arguments ----------------------------------------------------
 
-impure(M, Goal, Why) :-
-    impurity([M:Goal], [], Found),
-    format(string(Why), "its answers depend on ~w", [Found]).
+impure(M, Goal, Why) :- reaches(state, M, Goal, Found), depends_on(Found, Why).
+depends_on(Found, Why) :- format(string(Why), "its answers depend on ~w", [Found]).
+
+/*  reaches(+What, +M, +Goal, -Found): a goal may call something that has to do with state (any that
+    is not in its arguments), clauses (which change), besides_clauses (other state), output. */
+reaches(What, M, Goal, Found) :- impurity([M:Goal], [], What, Found).
 
 /*  Breadth first over all that a goal may call, or may be given to be called. */
-impurity([M:Goal|Waiting], Seen, Found) :-
+impurity([M:Goal|Waiting], Seen, What, Found) :-
     (   body_goals(Goal, M, Goals)
-    ->  append(Goals, Waiting, More), impurity(More, Seen, Found)
+    ->  append(Goals, Waiting, More), impurity(More, Seen, What, Found)
     ;   callable(Goal), functor(Goal, Name, Arity), \+ memberchk(M:Name/Arity, Seen)
-    ->  (   stateful(Name/Arity, Found0) -> Found = Found0
-        ;   changing(M, Goal) -> format(atom(Found), "~w/~w, which changes", [Name, Arity])
+    ->  (   found_here(What, M, Goal, Found0) -> Found = Found0
         ;   called_by(M, Goal, Goals),
             append(Waiting, Goals, More),
-            impurity(More, [M:Name/Arity|Seen], Found) )
-    ;   impurity(Waiting, Seen, Found) ).
+            impurity(More, [M:Name/Arity|Seen], What, Found) )
+    ;   impurity(Waiting, Seen, What, Found) ).
+
+found_here(state, M, Goal, Found) :-
+    (   functor(Goal, Name, Arity), stateful(Name/Arity, Found) -> true
+    ;   found_here(changing, M, Goal, Found) -> true
+    ;   out_of_sight(M, Goal, Found) ).
+found_here(changing, M, Goal, Found) :-
+    changing(M, Goal), functor(Goal, Name, Arity),
+    format(atom(Found), "~w/~w, which changes", [Name, Arity]).
+found_here(clauses, M, Goal, Found) :-
+    functor(Goal, Name, _),
+    ( changes_some(Name) -> Found = Name ; found_here(changing, M, Goal, Found) ).
+found_here(besides_clauses, M, Goal, Found) :-
+    functor(Goal, Name, Arity),
+    (   \+ changes_some(Name), stateful(Name/Arity, Found) -> true
+    ;   test_file(_), changing(M, Goal) -> Found = Name/Arity
+    ;   out_of_sight(M, Goal, Found) ).
+found_here(output, _, Goal, Name) :- functor(Goal, Name, _), prints(Name).
+
+prints(format). prints(write). prints(writeln). prints(print). prints(nl). prints(writeq).
+prints(write_canonical). prints(write_term). prints(print_message). prints(print_message_lines).
+prints(put_char). prints(tab). prints(portray_clause). prints(ansi_format). prints(listing).
+
+/*  Code in C of the user, and the constraint store of CHR. */
+out_of_sight(M, Goal, Found) :-
+    functor(Goal, Name, Arity), functor(Head, Name, Arity),
+    \+ predicate_property(M:Head, system),
+    whence_capture:classify(M:Name/Arity, Kind),
+    (   Kind == foreign -> format(atom(Found), "~w/~w, which is written in C", [Name, Arity])
+    ;   Kind == chr -> format(atom(Found), "the constraint store (~w/~w)", [Name, Arity]) ).
 
 body_goals(Goal, _, []) :- var(Goal), !.
 body_goals(M:Goal, _, [M:Goal]) :- atom(M), !.
