@@ -26,6 +26,8 @@ from whence.tree.readable_call import readable_call
 
 EXPAND_LEVELS = 3
 CALLEES_NAMED = 1000
+_HEAVY = 10
+"""An implicit call of no more weight is asked about before it is expanded."""
 _MOST_WEIGHED = 200
 """Among more calls than this, oracles are not asked which of them cannot be at fault."""
 
@@ -110,7 +112,7 @@ def _heaviest_hidden(state: State, space: SearchSpace) -> int | None:
     weights = space.weight[hidden]
     heaviest = int(np.argmax(weights))
     node = state.tree.id(int(hidden[heaviest]))
-    is_heavy = 2 * weights[heaviest] > space.weight[space.top]
+    is_heavy = weights[heaviest] > max(_HEAVY, space.weight[space.top] / 2)
     return node if is_heavy and node not in state.not_expandable else None
 
 

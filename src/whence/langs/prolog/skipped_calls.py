@@ -28,10 +28,9 @@ from whence.langs.prolog.traced_call import (
 )
 
 _ALL = 1 << 40
-_WHOLE = 100_000
-"""A call with so few inferences is traced to its end when it is run again."""
-_FEW = 5_000
-"""If a re-run records so few calls, the next one records twice the depth."""
+_SAME_DEPTH, _FEW = 4, 5_000
+"""After so many re-runs the next ones are traced twice as deep, if the last one recorded fewer calls
+than this."""
 Digests = Callable[[Sequence[int]], list[str]]
 
 
@@ -73,6 +72,7 @@ class SkippedCalls:
         self._program = program
         self._run = trace.run
         self._depth = program.limits.skip_below
+        self._reruns = 0
         self._traces = {id(trace.root): trace}
         self._opened: dict[int, tuple[int, ...]] = {id(trace.root): ()}
         self._outside: dict[int, tuple[TracedCall, PortEvent]] = {}
@@ -119,23 +119,17 @@ class SkippedCalls:
         return plain(lines[0][1]) if lines else ""
 
     def _by_itself(self, event: PortEvent) -> tuple[TraceTree, TracedCall]:
-        call, limits = event.call, self._deeper(event.call)
+        call, limits = event.call, replace(self._program.limits, skip_below=self._depth)
         solutions = event.number + 1 if event.port in (Port.EXIT, Port.FIRST) else _ALL
         # A library predicate is called by a clause that is made for it.
         limits = replace(limits, opened=() if call.predicate.is_user else (2,))
         request = f"run_item({self._item(call)}, {solutions}, {limits})"
         trace = self._traced(self._engines.of(call.term), request, limits.opened)
-        if limits.skip_below and len(trace.calls) < _FEW:
+        self._reruns += 1
+        if self._reruns % _SAME_DEPTH == 0 and len(trace.calls) < _FEW:
             self._depth *= 2
         has_frame = trace.root.predicate.name == GOAL and len(trace.calls) > 1
         return trace, trace.calls[1] if has_frame else trace.root
-
-    def _deeper(self, call: TracedCall) -> RunLimits:
-        """The limits of a re-run: a small call is traced to its end, a deep one deeper each time."""
-        limits = self._program.limits
-        if call.effort <= _WHOLE:
-            return replace(limits, skip_below=0)
-        return replace(limits, skip_below=self._depth)
 
     def _from_the_start(self, call: TracedCall) -> tuple[TraceTree, TracedCall]:
         opened = (*self._opened[id(root_of(call))], call.mark)

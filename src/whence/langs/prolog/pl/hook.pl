@@ -359,7 +359,9 @@ send_call(State, Frame, Goal, Number, Caller, PC) :-
 
 skipping(Frame, Kind, Depth0, Skip, Action) :-
     flag(whence_calls, Before, Before + 1), Nth is Before + 1,
-    (   to_open(Nth) -> Depth = 0 ; Depth = Depth0 ),
+    (   to_open(Nth) -> Depth = 0
+    ;   Depth0 =:= Skip, can_hide(Kind, Frame), changes_state(Kind, Frame) -> Depth is Skip - 1
+    ;   Depth = Depth0 ),
     note_reported(Frame, Depth),
     (   is_tabled(Kind) -> Action = continue, send_inferences(Frame)
     ;   Kind == chr -> Action = skip
@@ -382,6 +384,20 @@ skipped_inferences(_, Kind, Frame) :- is_tabled(Kind), !,
 skipped_inferences(State, Kind, Frame) :-
     (   state(skip, State, Skip), Skip > 0, reported(Frame, Skip), can_hide(Kind, Frame)
     ->  send_inferences(Frame) ; true ).
+
+/*  Whether a call may change clauses, or read those that change. What it does with them is part of
+    the questions about all of its callers, so it is traced as deep as that goes. */
+:- dynamic known_to_change/2.
+changes_state(library, Frame) :- !,
+    prolog_frame_attribute(Frame, goal, Goal0), strip_module(user:Goal0, M, Goal),
+    catch(whence_judging:reaches(clauses, M, Goal, _), _, fail).
+changes_state(_, Frame) :-
+    predicate_of(Frame, M:Name/Arity),
+    (   known_to_change(M:Name/Arity, Is) -> Is == true
+    ;   functor(Head, Name, Arity),
+        (   catch(whence_judging:reaches(clauses, M, Head, _), _, fail)
+        ->  Is = true ; Is = false ),
+        assertz(known_to_change(M:Name/Arity, Is)), Is == true ).
 
 /*  Whether a call can run the user's code: a library predicate can if it takes goals. */
 can_hide(user, _).
