@@ -185,5 +185,3 @@ def debugged_by_person(fault: HiddenFault) -> tuple[Diagnosis, str]:
             return diagnosis, blamed
     finally:
         program.close()
-
-

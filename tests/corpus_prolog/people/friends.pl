@@ -8,7 +8,6 @@ knows(bob, cid).
 knows(cid, ann).
 knows(dan, eve).
 knows(eve, fay).
-knows(fay, dan).
 mutual(A, B) :- knows(A, B).
 mutual(A, B) :- knows(B, A).
 reach(A, B) :- mutual(A, B).

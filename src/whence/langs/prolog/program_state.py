@@ -148,10 +148,10 @@ class ProgramState:
         )
 
     def before(self, call: TracedCall) -> list[Change]:
-        """The changes of clauses before a call."""
+        """The clauses that were added and removed, and the variables that were set, before a call."""
         last = bisect_left(self._times, call.called)
-        facts = (ChangeKind.ADDED, ChangeKind.REMOVED)
-        return [c for c in self._changes[:last] if c.kind in facts]
+        changed = (ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.SET)
+        return [c for c in self._changes[:last] if c.kind in changed]
 
     def _read(
         self, call: TracedCall, end: int, clauses: Sequence[Change], digests: dict[int, str]

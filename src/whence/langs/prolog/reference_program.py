@@ -51,6 +51,7 @@ _VERDICTS = {
     "wrong": Verdict.WRONG,
     "inadmissible": Verdict.INADMISSIBLE,
 }
+_SIGNS = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-"}
 _RAISES = "raises"
 _ENDLESS = "endless"
 _NOT_MADE = Judgement(Verdict.INADMISSIBLE, "the reference does not make this call")
@@ -123,18 +124,22 @@ class ReferenceProgram:
         """What the program had changed before a call, and what the call changed, as an option."""
         state = source.state_of(event.call)
         before, change = state.before(event.call), state.change(event)
-        terms = [c.term for c in before] + [*change.added, *change.removed]
-        texts = dict(zip(terms, source.items(terms), strict=True))
-        if HANDLE in texts.values():
+        sets = [term for _, term in change.set_to]
+        terms = [*(c.term for c in before), *change.added, *change.removed, *sets]
+        texts = dict(zip(terms, map(quoted, source.items(terms)), strict=True))
+        if quoted(HANDLE) in texts.values() or any("/" in name for name, _ in change.set_to):
             return ""
-        signs = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-"}
-        replay = [f"{signs[c.kind]}({quoted(c.module)}, {quoted(texts[c.term])})" for c in before]
-        added, removed = (
-            ", ".join(quoted(texts[term]) for term in terms)
-            for terms in (change.added, change.removed)
-        )
-        printed = quoted(change.printed)
-        return f", state([{', '.join(replay)}], effects([{added}], [{removed}], {printed}))"
+        replay = []
+        for c in before:
+            if c.kind is not ChangeKind.SET:
+                replay.append(f"{_SIGNS[c.kind]}({quoted(c.module)}, {texts[c.term]})")
+            elif "/" not in c.name:
+                replay.append(f"=({quoted(c.name)}, {texts[c.term]})")
+        added = ", ".join(texts[term] for term in change.added)
+        removed = ", ".join(texts[term] for term in change.removed)
+        are_set = ", ".join(f"=({quoted(name)}, {texts[term]})" for name, term in change.set_to)
+        effects = f"effects([{added}], [{removed}], [{are_set}], {quoted(change.printed)})"
+        return f", state([{', '.join(replay)}], {effects})"
 
     def makes(self, source: EvaluationTree, call: TracedCall) -> bool:
         """Whether the reference makes this call, too, when it runs the goal.

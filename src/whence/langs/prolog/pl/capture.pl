@@ -119,12 +119,14 @@ quietly(Goal) :-
         asserta((user:message_hook(_, Kind, _) :- lists:memberchk(Kind, [warning, error])), Ref),
         Goal, erase(Ref)).
 
-option_of(state(Before0, effects(Added0, Removed0, Printed0)),
-          state(Before, effects(Added, Removed, Printed))) :- !,
+option_of(state(Before0, effects(Added0, Removed0, Set0, Printed0)),
+          state(Before, effects(Added, Removed, Set, Printed))) :- !,
+    maplist(earlier_change, Set0, Set),
     maplist(earlier_change, Before0, Before),
     maplist(clause_of_text, Added0, Added), maplist(clause_of_text, Removed0, Removed),
     atom_string(Printed0, Printed).
 option_of(Option, Option).
+earlier_change(=(Name, Text), =(Name, Value)) :- clause_of_text(Text, Value).
 earlier_change(+(M, Text), +(M, Clause)) :- clause_of_text(Text, Clause).
 earlier_change(-(M, Text), -(M, Clause)) :- clause_of_text(Text, Clause).
 clause_of_text(Text, Clause) :- item_of(Text, c(Clause, _)).

@@ -40,8 +40,9 @@ send_changes(call, retract(C), Frame, _) :- !,
 send_changes(Port, Goal, Frame, State) :-
     ( Goal = retract(_) -> send_retracted(Port, Goal, Frame, State) ; true ),
     prolog_frame_attribute(Frame, context_module, M),
+    (   Port == call -> visible_parent(Frame, -1, Owner, _) ; Owner = Frame ),   % it is not reported yet
     forall(catch(change(Port, Goal, Frame, M, What, Name, Term), _, fail),
-           send_change(Frame, State, What, Name, Term)).
+           send_change(Owner, State, What, Name, Term)).
 
 /*  retract/1 calls the predicate: an answer, or that there is none, may be the fault of a clause in
     the file. So a call of it is written. Frames of such calls have negative numbers. */
@@ -113,7 +114,7 @@ abolished(PI0, M0, Name, Clause) :-
     clause(M:Head, Body), clause_term(Head, Body, Clause).
 
 send_change(Frame, State, What, Name0, Term) :-
-    (   root(_), nearest(Frame, -1, Caller, _), Caller \== 0, \+ own_change(Name0)
+    (   root(_), Frame \== 0, nearest(Frame, -1, Caller, _), Caller \== 0, \+ own_change(Name0)
     ->  changed_by(What, Name0), keep(State, Term, Number, _),
         ( Name0 = M:N/A -> Module = M, Name = N/A ; Module = '', Name = Name0 ),
         out(Out), line(Out, [j, Caller, What, text(Module), text(Name), Number])

@@ -70,7 +70,7 @@ event(call, Frame, _, Action) :- !,
     ->  (   called(State, Frame, Goal, Number, Kind, Action)
         ->  send_inferences(Frame), note_hidden(Frame, chr) ; Action = skip )
     ;   Kind == chr_part
-    ->  Action = skip, note_hidden(Frame, chr)
+    ->  Action = skip, visible_parent(Frame, -1, Parent, _), note_hidden(Parent, chr)
     ;   called(State, Frame, Goal, Number, Kind, Action),
         ( Kind == foreign -> note_hidden(Frame, foreign) ; true ) ).
 event(unify, Frame, _, Action) :- !,
@@ -164,7 +164,7 @@ called(State, Frame, Goal, Number, Kind, Action) :-
     (   Kind \== library
     ->  (   root(_) -> nearest(Parent, PC0, Caller, PC)
         ;   assertz(root(Frame)), Caller = 0, PC = -1 )
-    ;   root(_), is_user_frame(Parent), Caller = Parent, PC = PC0 ),
+    ;   root(_), is_user_frame(Parent), \+ tests_modes(Frame), Caller = Parent, PC = PC0 ),
     one_more_event(State, Events),
     state(skip, State, Skip),
     (   Skip =:= 0
@@ -209,7 +209,11 @@ is_reported(State, Frame) :-
     state(skip, State, Skip),
     (   Skip =:= 0 -> true ; reported(Frame, _) -> true ).
 
-called_by_user(Frame) :- root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent).
+called_by_user(Frame) :-
+    root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent), \+ tests_modes(Frame).
+
+/*  What wraps a predicate with aggregated arguments looks at them before it fills the table. */
+tests_modes(Frame) :- has_moded, tabled_parent(Frame, _, _).
 
 is_user_frame(Frame) :-
     Frame \== 0, predicate_of(Frame, PI), number_of(PI, _, Kind), Kind \== library, Kind \== chr_part.
@@ -274,11 +278,13 @@ number_of(PI, Number, Kind) :-
     ->  tabled_kind(M, Head, Kind) ; Kind = Kind0 ),
     number_predicate(PI, Kind, Number).
 
+:- dynamic has_moded/0.
 tabled_kind(M, Head, Kind) :-
     ( predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
     (   catch(Home:'$table_mode'(Head, Variant, _), _, fail), Variant \= Head
     ->  (   catch(clause(Home:'$table_update'(Head, _, _, _), Body), _, fail), calls_user(Body, Home)
-        ->  Kind = lattice ; Kind = moded )
+        ->  Kind = lattice ; Kind = moded ),
+        ( has_moded -> true ; assertz(has_moded) )
     ;   Kind = tabled ).
 calls_user((A, B), M) :- !, ( calls_user(A, M) -> true ; calls_user(B, M) ).
 calls_user((A ; B), M) :- !, ( calls_user(A, M) -> true ; calls_user(B, M) ).

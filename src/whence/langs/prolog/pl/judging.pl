@@ -15,7 +15,7 @@
 :- use_module(library(occurs)).
 :- use_module(library(terms)).
 :- dynamic found_answer/1, known_impure/2, first_answers/3, last_call/1, last_answers/2.
-:- dynamic found_effects/4, noting_effects/0.
+:- dynamic found_effects/4, noting_effects/0, watched_variable/1.
 :- dynamic test_file/1.   % a file of tests, which may redefine predicates of the program
 
 most_answers(2000).
@@ -194,10 +194,11 @@ library_of(_).
 
 % --- what a call changes ------------------------------------------------------------------------
 
-/*  state(Before, effects(Added, Removed, Printed)): the clauses that were added and removed before
-    the call, as +(M, Clause) and -(M, Clause), what it changed itself, and printed. */
-has_effects(_, _, _, effects(Added, Removed, Printed)) :-
-    \+ ( Added == [], Removed == [], Printed == "" ), !.
+/*  state(Before, effects(Added, Removed, Set, Printed)): the clauses that were added and removed
+    before the call, as +(M, Clause) and -(M, Clause), the global variables that were set, as
+    Name=Value; what it changed itself, and printed. */
+has_effects(_, _, _, effects(Added, Removed, Set, Printed)) :-
+    \+ ( Added == [], Removed == [], Set == [], Printed == "" ), !.
 has_effects(M, Goal, _, _) :- reaches(clauses, M, Goal, _), !.
 has_effects(M, Goal, _, _) :- reaches(output, M, Goal, _).
 
@@ -211,6 +212,7 @@ judged_with_state(Port, Items, M, Goal, Before, Effects, Options, Verdict) :-
 
 replayed([], yes).
 replayed([+(M, Clause)|More], Is) :- assertz(M:Clause), replayed(More, Is).
+replayed([=(Name, Value)|More], Is) :- nb_setval(Name, Value), replayed(More, Is).
 replayed([-(M, Clause)|More], Is) :- ( removed_variant(M, Clause) -> replayed(More, Is) ; Is = no ).
 
 removed_variant(M, Clause) :-
@@ -222,10 +224,12 @@ with_effects(no, _, _, _, _, _, _, verdict(unknown, "a clause that was removed i
 with_effects(yes, Port, Items, M, Goal, Effects, Options, Verdict) :-
     abolish_all_tables, contents(Start), printed_so_far(At), nb_setval(whence_start, Start-At),
     retractall(found_effects(_, _, _, _)), assertz(noting_effects),
+    Effects = effects(_, _, Set, _), retractall(watched_variable(_)),
+    forall(member(Name=_, Set), assertz(watched_variable(Name))),
     answers(M, Goal, Options, Answers, How),
     retractall(noting_effects),
     judged(Port, Items, M, Answers, How, Options, First),
-    (   First = verdict(right, _, _), \+ same_effects(Port, Items, Effects, How)
+    (   First = verdict(right, _, _), \+ same_effects(Port, Items, Effects)
     ->  other_effects(Port, Items, Why), Verdict = verdict(wrong, Why, "")
     ;   Verdict = First ),
     retractall(found_effects(_, _, _, _)).
@@ -233,7 +237,8 @@ with_effects(yes, Port, Items, M, Goal, Effects, Options, Verdict) :-
 note_effects(Answer, Residue) :-
     (   noting_effects
     ->  changes_now(Added, Removed, Printed),
-        assertz(found_effects(c(Answer, Residue), Added, Removed, Printed))
+        findall(Name=Value, ( watched_variable(Name), nb_getval(Name, Value) ), Values),
+        assertz(found_effects(c(Answer, Residue), Added, Removed, Values-Printed))
     ;   true ).
 
 changes_now(Added, Removed, Printed) :-
@@ -266,16 +271,18 @@ lost([A|As], [B|Bs], Lost) :-
     ;   Order = (<) -> Lost = [A|More], lost(As, [B|Bs], More)
     ;   lost([A|As], Bs, Lost) ).
 
-same_effects(Port, [Item|_], Effects, How) :- memberchk(Port, [exit]), !,
-    found_effects(Answer, Added, Removed, Printed),
-    ( How == all -> true ; true ), covered([Answer], Item, one),
-    equal_effects(Effects, Added, Removed, Printed), !.
-same_effects(first, _, _, _) :- !.
-same_effects(stopped, _, _, _) :- !.
-same_effects(_, _, Effects, _) :-
-    changes_now(Added, Removed, Printed), equal_effects(Effects, Added, Removed, Printed).
+same_effects(exit, [Item|_], Effects) :- !,
+    found_effects(Answer, Added, Removed, Values-Printed), covered([Answer], Item, one),
+    equal_effects(Effects, Added, Removed, Values, Printed), !.
+same_effects(first, _, _) :- !.
+same_effects(stopped, _, _) :- !.
+same_effects(_, _, Effects) :-
+    changes_now(Added, Removed, Printed),
+    findall(Name=Value, ( watched_variable(Name), nb_getval(Name, Value) ), Values),
+    equal_effects(Effects, Added, Removed, Values, Printed).
 
-equal_effects(effects(Added0, Removed0, Printed0), Added, Removed, Printed) :-
+equal_effects(effects(Added0, Removed0, Set, Printed0), Added, Removed, Values, Printed) :-
+    msort(Set, Sorted), msort(Values, SortedValues), Sorted =@= SortedValues,
     numbered_sorted(Added0, Added), numbered_sorted(Removed0, Removed),
     without_names(Printed0, Text), without_names(Printed, Text).
 numbered_sorted(Clauses, Sorted) :-
@@ -292,7 +299,7 @@ name_digits --> name_digit, !, name_digits.
 name_digits --> [].
 
 other_effects(exit, [Item|_], Why) :-
-    found_effects(Answer, Added, Removed, Printed), covered([Answer], Item, one), !,
+    found_effects(Answer, Added, Removed, _-Printed), covered([Answer], Item, one), !,
     effects_text(Added, Removed, Printed, Why).
 other_effects(_, _, Why) :- changes_now(Added, Removed, Printed), effects_text(Added, Removed, Printed, Why).
 effects_text(Added, Removed, Printed, Why) :-
@@ -440,13 +447,15 @@ found_here(changing, M, Goal, Found) :-
     format(atom(Found), "~w/~w, which changes", [Name, Arity]).
 found_here(clauses, M, Goal, Found) :-
     functor(Goal, Name, _),
-    ( changes_some(Name) -> Found = Name ; found_here(changing, M, Goal, Found) ).
+    ( ( changes_some(Name) ; global(Name) ) -> Found = Name ; found_here(changing, M, Goal, Found) ).
 found_here(besides_clauses, M, Goal, Found) :-
     functor(Goal, Name, Arity),
-    (   \+ changes_some(Name), stateful(Name/Arity, Found) -> true
+    (   \+ changes_some(Name), \+ global(Name), stateful(Name/Arity, Found) -> true
     ;   test_file(_), changing(M, Goal) -> Found = Name/Arity
     ;   out_of_sight(M, Goal, Found) ).
 found_here(output, _, Goal, Name) :- functor(Goal, Name, _), prints(Name).
+
+global(nb_setval). global(nb_getval). global(b_setval). global(b_getval).
 
 prints(format). prints(write). prints(writeln). prints(print). prints(nl). prints(writeq).
 prints(write_canonical). prints(write_term). prints(print_message). prints(print_message_lines).
