@@ -1,6 +1,7 @@
 """How many questions each strategy asks about slips in the Prolog corpus, and how large slices are.
 
     python bench/prolog_corpus.py [--of-a-kind 1] [--only PROGRAM…] > docs/prolog-corpus.md
+    python bench/prolog_corpus.py --people     # only the programs as people write them
 
 Every program of `tests/corpus_prolog` gets slips of six kinds, so many of each; those that change
 an answer are debugged with the original as the oracle. The sizes are those of the original's first
@@ -20,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from prolog_corpus import LIMITS, SOLUTIONS, programs, reference, symptoms
 from prolog_mutation import goals_of, mutants, spread
+from prolog_people import located
+from prolog_people import programs as people_programs
 
 from whence.langs.prolog.goal_execution import GoalExecution
 from whence.langs.prolog.slice_sizes import Size, SliceSizes, slice_sizes
@@ -35,6 +38,15 @@ Written by `python bench/prolog_corpus.py{words}`; the programs are in
 constants and comparisons are changed, goals are dropped, cuts are moved, clauses are left out. A
 slip that changes an answer of one of the program's goals is debugged with the original as the
 oracle.
+"""
+PEOPLE = """\
+## Programs as people write them
+
+Written by `python bench/prolog_corpus.py --people`; the programs are in
+`tests/corpus_prolog/people`. They use tables, asserted clauses, output, global variables,
+constraints, modules and exceptions. In each is one bug. Questions until the predicate at fault is
+named (–: it is not), with the original as the oracle; the last column is the number of events that
+were traced.
 """
 
 
@@ -88,11 +100,33 @@ def shown(size: Size) -> str:
     return f"{size.nodes} ({size.arguments})"
 
 
+def people() -> str:
+    """The section on programs as people write them."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for program in people_programs():
+            cells = [program.name, program.blame]
+            events = 0
+            for strategy in STRATEGIES:
+                end = located(program, Path(folder), strategy)
+                blamed = program.blame.replace("//1", "/3")
+                cells.append(str(end.questions) if end.predicate == blamed else "–")
+                events = end.events
+            rows.append([*cells, f"{events:,}"])
+            print(f"{program.name}: {cells}", file=sys.stderr, flush=True)
+    head = ["program", "predicate at fault", *STRATEGIES, "events"]
+    return f"{PEOPLE}\n{table(head, rows)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--of-a-kind", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--people", action="store_true")
     options = parser.parse_args()
+    if options.people:
+        print(people())
+        return
     files = [each for each in programs() if not options.only or each.stem in options.only]
     with tempfile.TemporaryDirectory() as folder:
         rows = [debugged(file, options.of_a_kind, Path(folder)) for file in files]
@@ -115,6 +149,7 @@ def main() -> None:
     head = ["program", *(name.replace("_", " ") for name in SETS)]
     found = [(file.stem, sizes(file)) for file in files]
     print(table(head, [[name, *(shown(getattr(s, n)) for n in SETS)] for name, s in found]))
+    print(f"\n{people()}")
 
 
 if __name__ == "__main__":

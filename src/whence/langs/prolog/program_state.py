@@ -148,7 +148,7 @@ class ProgramState:
         )
 
     def before(self, call: TracedCall) -> list[Change]:
-        """The clauses that were added and removed, and the variables that were set, before a call."""
+        """The clauses added and removed, and the variables set, before a call."""
         last = bisect_left(self._times, call.called)
         changed = (ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.SET)
         return [c for c in self._changes[:last] if c.kind in changed]

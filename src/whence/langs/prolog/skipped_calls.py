@@ -29,8 +29,8 @@ from whence.langs.prolog.traced_call import (
 
 _ALL = 1 << 40
 _SAME_DEPTH, _FEW = 4, 5_000
-"""After so many re-runs the next ones are traced twice as deep, if the last one recorded fewer calls
-than this."""
+"""After so many re-runs the next ones are traced twice as deep, if the last one recorded fewer
+calls than this."""
 Digests = Callable[[Sequence[int]], list[str]]
 
 
