@@ -67,7 +67,7 @@ class Program:
 
 PROGRAMS = (
     Program("reverse", REVERSE, " :- Ys \\= [37].\napp([], [37], [38])", "app/3"),
-    Program("hanoi", HANOI, "cost(2, b, c, 2) :- !.\n", "cost/4"),
+    Program("hanoi", HANOI, "cost(2, _, c, 2) :- !.\n", "cost/4"),
     Program("loop", LOOP, "step(78, S0, S0) :- !.\n", "step/3"),
 )
 

@@ -21,6 +21,7 @@ from whence.model.call import OutcomeKind
 from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.verdict import Judgement, Verdict
+from whence.ports import Oracle
 from whence.session.state import Options, State
 
 _TABLED = """
@@ -174,7 +175,7 @@ def debugged_by_person(fault: HiddenFault) -> tuple[Diagnosis, str]:
                 execution.provenance(tree),
                 options=Options(ask_top=False, confirm_top=False),
             )
-            oracles = [HiddenParts(execution.source), _Person(execution, program)]
+            oracles: list[Oracle] = [HiddenParts(execution.source), _Person(execution, program)]
             driver = SessionDriver(state, oracles)
             outcome = driver.start()
             diagnosis = driver.diagnosis(outcome)

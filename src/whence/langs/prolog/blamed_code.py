@@ -6,6 +6,7 @@ An answer is blamed on its clause; a failure on the whole predicate, which lacks
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from whence.langs.prolog.port_events import GOAL, Predicate
@@ -32,7 +33,7 @@ class BlamedCode:
         self._goal = goal
         self._functions: dict[Function, int] = {}
         self._rules: dict[Rule, int] = {}
-        self._numbers: dict[tuple[Predicate, int | None], tuple[int, int]] = {}
+        self._numbers: dict[tuple[Predicate, int | None, bool], tuple[int, int]] = {}
         self._clauses: dict[Predicate, str] = {}
 
     @property
@@ -43,21 +44,26 @@ class BlamedCode:
     def rules(self) -> list[Rule]:
         return list(self._rules)
 
-    def numbers(self, event: PortEvent) -> tuple[int, int]:
-        """The numbers of the function and the rule that an event is blamed on."""
+    def numbers(self, event: PortEvent, *, is_trusted: bool = False) -> tuple[int, int]:
+        """The numbers of the function and the rule that an event is blamed on.
+
+        `is_trusted`: the event only reads what the program added, so it is never blamed.
+        """
         call = event.call
         clause = call.clause
         if event.port in (Port.EXIT, Port.FAIL, Port.FIRST):
             clause = call.answers[event.number].clause if event.port is Port.EXIT else None
-        numbers = self._numbers.get((call.predicate, clause))
+        numbers = self._numbers.get((call.predicate, clause, is_trusted))
         if numbers is None:
             function = self._function(call.predicate)
+            if is_trusted:
+                function = replace(function, trusted=True)
             rule = self._rule(call.predicate, clause, function)
             numbers = (
                 self._functions.setdefault(function, len(self._functions)),
                 self._rules.setdefault(rule, len(self._rules)),
             )
-            self._numbers[call.predicate, clause] = numbers
+            self._numbers[call.predicate, clause, is_trusted] = numbers
         return numbers
 
     def all_clauses(self, call: TracedCall) -> str:

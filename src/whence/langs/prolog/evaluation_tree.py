@@ -282,11 +282,7 @@ class EvaluationTree:
 
     def _children(self, event: PortEvent) -> list[PortEvent]:
         below = self.tables.children(event)
-        if below is None:
-            below = children_of(event)
-        if not below or not self.state_of(event.call).changing:
-            return below
-        return [child for child in below if not self.state_of(child.call).is_state(child)]
+        return children_of(event) if below is None else below
 
     def state_of(self, call: TracedCall) -> ProgramState:
         """The state of the program in the trace that holds a call."""
@@ -352,9 +348,10 @@ class EvaluationTree:
     def equation(self, event: PortEvent) -> str:
         """The equation that is judged, in Prolog's notation, with what it read and changed."""
         change = described(self.state_of(event.call).change(event), self.texts)
-        return f"{self._outcome(event)}; {change}" if change else self._outcome(event)
+        return f"{self.outcome(event)}; {change}" if change else self.outcome(event)
 
-    def _outcome(self, event: PortEvent) -> str:
+    def outcome(self, event: PortEvent) -> str:
+        """The call and its outcome alone."""
         call = event.call
         if event.port is Port.EXIT:
             return self.texts([call.answers[event.number].term])[0]
@@ -429,7 +426,8 @@ class EvaluationTree:
             event, node, parent = waiting.popleft()
             children = opened.get(node)
             events.append(event)
-            function, rule = self._code.numbers(event)
+            is_state = self.state_of(event.call).is_state(event)
+            function, rule = self._code.numbers(event, is_trusted=is_state)
             rows.ids.append(node)
             rows.parents.append(parent)
             rows.functions.append(function)

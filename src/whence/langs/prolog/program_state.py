@@ -82,7 +82,9 @@ class ProgramState:
         if event.port is not Port.EXIT or not self._is_changing(call.predicate):
             return False
         clause = self._trace.clause(call.answers[event.number].clause)
-        return clause is not None and not clause.line and not self._was_added(event)
+        before = self._changes[: bisect_left(self._times, call.called)]
+        is_first = not any(_is_of(change, call.predicate) for change in before)
+        return clause is not None and not clause.line and is_first
 
     def _was_added(self, event: PortEvent) -> bool:
         """Whether the answer of an event is a fact that the program had added before."""

@@ -254,7 +254,7 @@ def first_difference(
         if judgement.verdict is Verdict.WRONG:
             has_it = not judgement.expected or judgement.expected in judgement.reason
             expected = "" if has_it else f" (it has {judgement.expected})"
-            note(f"{execution.source.equation(event)}: {judgement.reason}{expected}.")
+            note(f"{execution.source.outcome(event)}: {judgement.reason}{expected}.")
             return tree()
         if judgement.verdict is Verdict.UNKNOWN:
             unknown = unknown or judgement.reason
