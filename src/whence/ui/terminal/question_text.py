@@ -607,12 +607,13 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     if is_raised and raised is not None:
         by = f" by {context.raised_by}" if context.raised_by else ""
         texts.append(f"raised {_line(raised, where, sources)}{by}")
-    called, site = sources.called_as(call), call.site
+    called, site = " ".join(sources.called_as(call).split()), call.site
     if called and site is not None and (earlier is None or earlier.site != site):
         at = _line(site, where, sources)
         room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
-        if room >= min(len(called), _LEGIBLE) and not _is_plain(called):
-            texts.append(f"called as {cut(called, room)} {at}")
+        shown = cut(called, room)
+        if room >= min(len(called), _LEGIBLE) and not (_is_plain(called) or shown.endswith("(…")):
+            texts.append(f"called as {shown} {at}")
     text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
 
