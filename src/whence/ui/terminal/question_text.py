@@ -162,7 +162,7 @@ def header(question: Question, number: int) -> str:
         return f"Question {number}"
     least, most = question.to_come
     left = f"{least} to {most} more" if least else f"up to {most} more"
-    return f"Question {number} ({left if most else 'maybe the last one'})"
+    return f"Question {number} ({left if most > 1 else 'maybe the last one'})"
 
 
 def prompt(question: Question, number: int = 1) -> str:
