@@ -151,6 +151,9 @@ class Acquitter(Protocol):
     def doubts(self, node: int) -> str | None:
         """Why this call may not be at fault although no other one is left; None if it is."""
 
+    def limits(self, nodes: Sequence[int]) -> str | None:
+        """Why one of these calls has to be at fault, whatever else is not known; None if none."""
+
 
 class Reruns(Protocol):
     """Runs the program again to learn what its recording does not say.

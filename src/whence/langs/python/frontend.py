@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.experiments.reference_repair import adopt_repair, find_repair
+from whence.langs.python.experiments.repair_search import NoRepair
 from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.oracles.contracts import contract_oracle_for
-from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
+from whence.langs.python.oracles.reference_oracle import (
+    DifferingCalls,
+    ReferenceOracle,
+    reference_oracle_for,
+)
 from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.priors.failed_test_presumption import RunPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
@@ -205,7 +211,8 @@ class PythonOracles:
         if reference is None:
             return OracleSet(first, [ClassBodyOracle(self.tree)])
         oracle = reference_oracle_for(self.tree, reference)
-        return OracleSet([*first, oracle], run_judge=ReferenceRunJudge(self.tree, oracle))
+        all_oracles = [DifferingCalls(oracle), *first, oracle]
+        return OracleSet(all_oracles, run_judge=ReferenceRunJudge(self.tree, oracle))
 
 
 @dataclass(frozen=True)
@@ -219,24 +226,46 @@ class ReferenceRunJudge:
         """The first answers that the reference gives, and the functions that did not change."""
         if self.oracle.is_test:
             # What pytest prints is never the same twice; that the test failed is known.
-            return self._judge_test(note)
+            return self._judge_test(note, waiting)
         try:
             with waiting("running the reference version"):
                 symptom = self.oracle.symptom()
-            return () if symptom is None else first_answers(self.tree, symptom), ()
         except WhenceError as problem:
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
+        if symptom is None:
+            return (), ()
+        is_known = not self.oracle.is_undecided or self._experiment(note, waiting)
+        self.oracle.is_run_wrong = is_known
+        return first_answers(self.tree, symptom), self._trusted() if is_known else ()
 
-    def _judge_test(self, note: Note) -> tuple[Sequence[Answer], Sequence[Trust]]:
+    def _judge_test(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
         oracle = self.oracle
-        if not oracle.passes():
+        with waiting("running the reference version"):
+            passes = oracle.passes()
+        if (not passes or oracle.is_undecided) and self._experiment(note, waiting):
+            passes = True
+        if not passes:
             problem = oracle.reference_runs.problem or oracle.why_not
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
-        return (failed,), [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
+        return (failed,), self._trusted()
+
+    def _experiment(self, note: Note, waiting: Waiting) -> bool:
+        """Find the changes of the reference that matter; returns whether that was possible."""
+        try:
+            with waiting("running the program with some of the changes"):
+                repair = find_repair(self.oracle, self.oracle.test_files)
+        except NoRepair as problem:
+            note(f"Which changes matter is not known: {problem}.")
+            return False
+        note(adopt_repair(self.oracle, repair))
+        return True
+
+    def _trusted(self) -> list[Trust]:
+        return [Trust(TrustScope.FUNCTION, name) for name in self.oracle.unchanged()]
 
 
 @dataclass(frozen=True)
