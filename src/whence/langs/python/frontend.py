@@ -243,10 +243,13 @@ class ReferenceRunJudge:
         oracle = self.oracle
         with waiting("running the reference version"):
             passes = oracle.passes()
+        problem = oracle.reference_runs.problem or oracle.why_not
         if (not passes or oracle.is_undecided) and self._experiment(note, waiting):
+            if not passes:
+                # Its own files count there, also that of the test; here only its changes do.
+                note(f"Run with all files of {oracle.reference.name}, {problem}.")
             passes = True
         if not passes:
-            problem = oracle.reference_runs.problem or oracle.why_not
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")

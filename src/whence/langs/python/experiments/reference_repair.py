@@ -13,11 +13,8 @@ from whence.errors import WhenceError
 from whence.langs.python.experiments.definition_changes import ChangeKind
 from whence.langs.python.experiments.repair_search import NoRepair, Repair, RepairSearch
 from whence.langs.python.experiments.version_changes import Change, TooLarge, VersionChanges
-from whence.langs.python.oracles.reference_oracle import (
-    ChangedPlace,
-    ReferenceOracle,
-    RepairedVersion,
-)
+from whence.langs.python.oracles.reference_oracle import ReferenceOracle
+from whence.langs.python.oracles.repaired_version import ChangedPlace, RepairedVersion
 
 _MOST_NAMED = 4
 _MODULE = "<module>"

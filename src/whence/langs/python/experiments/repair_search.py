@@ -52,6 +52,8 @@ class Repair:
     """So many runs it took."""
     is_minimal: bool = True
     """Whether all of the changes are known to be needed."""
+    tried: tuple[tuple[tuple[Change, ...], SymptomState], ...] = ()
+    """The sets that were tried, and whether the symptom was there."""
 
     @property
     def causes(self) -> tuple[Change, ...]:
@@ -85,12 +87,20 @@ class RepairSearch:
         there = self._check_ends()
         found = self._search(there)
         self._confirm(found)
-        chosen = tuple(self._changes.changes[number] for number in sorted(found))
+        chosen = self._named(found)
+        assert self._symptom is not None
+        tried = tuple(
+            (self._named(some), self._symptom.state(run.outcome))
+            for some, run in self._last.items()
+        )
         again = self._last[found]
         reference = again.reference
         assert reference is not None
         runs = tuple(run.tree for run in self._confirming if run.tree is not None)
-        return Repair(chosen, reference, runs, self.runs.count, not self._is_late)
+        return Repair(chosen, reference, runs, self.runs.count, not self._is_late, tried)
+
+    def _named(self, chosen: ChangeSet) -> tuple[Change, ...]:
+        return tuple(self._changes.changes[number] for number in sorted(chosen))
 
     # --- the two ends ----------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from whence.langs.python.trace.joined_processes import main_process
 from whence.regular_files import read_regular_file
 from whence.tree.column_tree import ColumnTree
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,19}\b")
 NOT_ENDED = "it did not end"
 PASSED = "passed"
 

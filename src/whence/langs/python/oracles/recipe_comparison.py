@@ -22,8 +22,8 @@ from whence.model.call import OutcomeKind
 _Name = TypeVar("_Name")
 _SUPER = "__class__"
 OPAQUE = "whose state cannot be seen"
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
-"""An address in memory, or a path."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,19}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
+"""An address in memory or another number of 64 bits (a hash, a time), or a path."""
 _WITHOUT_TEXT = (r.UnknownRecipe, r.SharedRecipe, r.InstanceRecipe, r.MethodRecipe)
 """Members of sets that cannot be compared by their text."""
 

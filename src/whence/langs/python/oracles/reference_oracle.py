@@ -36,6 +36,19 @@ import numpy.typing as npt
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
 from whence.langs.python.oracles.fork_at_call import ForkAtCall
+from whence.langs.python.oracles.judging_ways import (
+    BESIDE,
+    BLAMELESS,
+    ENDS_THERE,
+    EQUAL_CALL,
+    IN_PLACE,
+    MADE_AGAIN,
+    ONLY_DIFFERENCE,
+    UNCHANGED,
+    WHOLE_RUN,
+    summary_of,
+    way_of,
+)
 from whence.langs.python.oracles.program_versions import (
     ReferenceVersion,
     VersionPair,
@@ -52,6 +65,7 @@ from whence.langs.python.oracles.reference_runs import (
     equation_at,
 )
 from whence.langs.python.oracles.repaired_runs import RepairedRuns
+from whence.langs.python.oracles.repaired_version import RepairedVersion
 from whence.langs.python.oracles.side_by_side import SideBySide
 from whence.langs.python.oracles.worker.process_sandbox import reaches_outside
 from whence.langs.python.oracles.worker_process import CALLING
@@ -70,27 +84,6 @@ from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
 
-UNCHANGED = "no code that ran in it differs"
-BLAMELESS = "its code is the same, and all that it called is right"
-MADE_AGAIN = "made again by the reference"
-WHOLE_RUN = "the whole run"
-ENDS_THERE = "an equal call of the reference's run ends"
-ONLY_DIFFERENCE = "nothing else that ran differs"
-BESIDE = "the two runs side by side"
-IN_PLACE = "made again in its place"
-_EQUAL_CALL = "an equal call of the reference's run"
-_WAYS = {
-    UNCHANGED: "by unchanged code",
-    BLAMELESS: "by unchanged code",
-    ONLY_DIFFERENCE: "as the only one that differs",
-    BESIDE: "side by side",
-    IN_PLACE: "in place",
-    MADE_AGAIN: "made again",
-    ENDS_THERE: "by an equal call that ends",
-    _EQUAL_CALL: "by an equal call",
-    WHOLE_RUN: "by the whole run",
-}
-"""How a reason begins, and what the summary calls the way that gave it."""
 FEW = 100
 """The most calls below a call that are judged in order to judge it."""
 _MOST_CALLEES = 1000
@@ -112,44 +105,6 @@ class DifferingCalls:
     def judge(self, question: Question) -> Judgement | None:
         """The verdict on such a call; None for all others."""
         return self.reference.judge_differing(question)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedPlace:
-    """Where in the program something differs from the version that repairs it."""
-
-    file: str
-    lines: tuple[int, int]
-    """Of the definition that differs."""
-    body: str = ""
-    """If it is no function: the class, or `<module>`, whose body it is in."""
-    is_header: bool = False
-    """Whether the decorators or parameters of a function differ."""
-
-    def holds(self, code: CodeEntry, file: str, is_same: bool) -> bool:
-        """Whether code can be at fault because of it."""
-        if file != self.file:
-            return False
-        if self.body:
-            return code.qualname == self.body or (not is_same and self._spans(code))
-        is_whole = self.is_header and code.first_line == self.lines[0]
-        return is_whole or (not is_same and self._spans(code))
-
-    def _spans(self, code: CodeEntry) -> bool:
-        return self.lines[0] <= code.first_line <= self.lines[1]
-
-
-@dataclass(frozen=True)
-class RepairedVersion:
-    """The program with the fewest changes of a reference version with which it is right."""
-
-    reference: ReferenceVersion
-    runs: Sequence[ColumnTree]
-    """Runs of it, recorded."""
-    places: Sequence[ChangedPlace]
-    """What differs that can be at fault."""
-    experiments: int
-    """So many runs it took to find it."""
 
 
 @dataclass
@@ -262,8 +217,7 @@ class ReferenceOracle:
             self.last = str(problem)
             self.unjudged[self.last] += 1
             return None
-        way = next((name for reason, name in _WAYS.items() if self.last.startswith(reason)), "")
-        self.judged[way] += 1
+        self.judged[way_of(self.last)] += 1
         return Judgement(verdict, self.last)
 
     def judge_differing(self, question: Question) -> Judgement | None:
@@ -490,18 +444,10 @@ class ReferenceOracle:
 
     def notes(self) -> list[str]:
         """Notes for the user about calls that the reference could not judge."""
-        summary = []
-        if self.judged:
-            total = sum(self.judged.values())
-            ways = ", ".join(f"{count:,} {way}" for way, count in self.judged.most_common())
-            summary.append(f"it judged {total:,} call{'s' * (total != 1)}: {ways}")
-        if self.repair is not None:
-            summary.append(f"{self.repair.experiments} runs told which of its changes matter")
-        if self.unjudged:
-            total = sum(self.unjudged.values())
-            reasons = "; ".join(f"{why} ({count})" for why, count in self.unjudged.most_common(5))
-            summary.append(f"{total} calls could not be transferred: {reasons}")
-        notes = [f"reference: {'; '.join(summary)}"] if summary else []
+        summary = summary_of(
+            self.judged, self.unjudged, 0 if self.repair is None else self.repair.experiments
+        )
+        notes = [f"reference: {summary}"] if summary else []
         for worker in self._rebuilt_calls.workers:
             if worker.problems and self.unjudged:
                 name, problems = worker.version.name, "; ".join(worker.problems[:3])
@@ -594,7 +540,7 @@ class ReferenceOracle:
         for method in reversed(methods) if self._fork_at_call.is_slow else methods:
             compared, how = method()
             # What it does outside may differ although the recordings of both runs are the same.
-            is_hidden = how == _EQUAL_CALL and any(map(reaches_outside, unknown))
+            is_hidden = how == EQUAL_CALL and any(map(reaches_outside, unknown))
             if compared.match is not Match.UNKNOWN and not (
                 is_hidden and compared.match is Match.SAME
             ):
@@ -625,7 +571,7 @@ class ReferenceOracle:
             return Comparison(Match.UNKNOWN, why), ""
         if by_equation.match is Match.SAME and reaches_outside(compared.why):
             return Comparison(Match.UNKNOWN, compared.why), ""
-        return by_equation, _EQUAL_CALL
+        return by_equation, EQUAL_CALL
 
     def _begun(self, position: int, source: TraceSource, call: CallRecipe) -> CallEquation:
         """A call that did not end, with the variables that it and what it called first name."""
