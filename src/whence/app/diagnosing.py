@@ -132,13 +132,18 @@ def diagnose(
             _check_symptom(opened, symptom, path)
         opening: Sequence[Event] | Diagnosis = ()
         if not resumes and symptom is None and ours.run_judge is not None:
-            answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
-            opening = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
+            judged = ours.run_judge.judge_run(screen.note, waiting)
+            if isinstance(judged, Diagnosis):
+                opening = judged
+            elif judged[0]:
+                opening = [Answered(tuple(judged[0])), *map(TrustGiven, judged[1])]
         if not opening and first is not None and not resumes:
             opening = first(screen)
         if isinstance(opening, Diagnosis):
             diagnosis = opening
             result = "There is nothing to find" if opening.reason != LEFT else "Nothing was found"
+            if opening.definitions:
+                result = "The fault is in no call that was recorded"
             screen.note(f"{result}: {opening.reason}.")
         else:
             try:

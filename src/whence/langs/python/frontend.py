@@ -55,6 +55,7 @@ from whence.langs.python.trace.trace_reader import (
     recording_summary,
 )
 from whence.model.call import Call, MarkedPart
+from whence.model.diagnosis import Diagnosis, Status
 from whence.model.equation import StableEquation
 from whence.model.origin import Origin
 from whence.model.recording import RecordingFacts, RunSummary
@@ -62,7 +63,7 @@ from whence.model.replay_settings import Progress
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, SymptomTime
 from whence.model.value import Limits
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
-from whence.ports import Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
+from whence.ports import FirstJudgement, Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
 from whence.tree.column_tree import ColumnTree
 from whence.tree.source_files import SourceFiles
 
@@ -222,7 +223,7 @@ class ReferenceRunJudge:
     tree: ColumnTree
     oracle: ReferenceOracle
 
-    def judge_run(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
+    def judge_run(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
         """The first answers that the reference gives, and the functions that did not change."""
         if self.oracle.is_test:
             # What pytest prints is never the same twice; that the test failed is known.
@@ -237,9 +238,11 @@ class ReferenceRunJudge:
             return (), ()
         is_known = not self.oracle.is_undecided or self._experiment(note, waiting)
         self.oracle.is_run_wrong = is_known
-        return first_answers(self.tree, symptom), self._trusted() if is_known else ()
+        if not is_known:
+            return first_answers(self.tree, symptom), ()
+        return self._without_calls() or (first_answers(self.tree, symptom), self._trusted())
 
-    def _judge_test(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
+    def _judge_test(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
         oracle = self.oracle
         with waiting("running the reference version"):
             passes = oracle.passes()
@@ -254,7 +257,16 @@ class ReferenceRunJudge:
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
-        return (failed,), self._trusted()
+        return self._without_calls() or ((failed,), self._trusted())
+
+    def _without_calls(self) -> Diagnosis | None:
+        """The result if what has to change was run by no recorded call."""
+        repair = self.oracle.repair
+        if repair is None or self.oracle.has_suspects:
+            return None
+        names = tuple(repair.names)
+        reason = f"what has to be as in the reference is {', '.join(names)}"
+        return Diagnosis(Status.UNDETERMINED, reason=reason, definitions=names)
 
     def _experiment(self, note: Note, waiting: Waiting) -> bool:
         """Find the changes of the reference that matter; returns whether that was possible."""

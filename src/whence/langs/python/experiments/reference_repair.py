@@ -41,7 +41,8 @@ def adopt_repair(oracle: ReferenceOracle, repair: Repair) -> str:
     names = [change.name for change in repair.changes]
     anchor = oracle.reference.anchor
     places = [_place(change, anchor) for change in repair.causes]
-    oracle.adopt(RepairedVersion(repair.reference, repair.runs, places, repair.experiments))
+    causes = [change.name for change in repair.causes]
+    oracle.adopt(RepairedVersion(repair.reference, repair.runs, places, causes, repair.experiments))
     shown = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         shown += f" and {len(names) - _MOST_NAMED} more"

@@ -419,6 +419,11 @@ class ReferenceOracle:
         calls: list[int] = np.flatnonzero(np.isin(self.tree.columns.function, changed)).tolist()
         return calls if trusted and (self.is_run_wrong or self.passes()) else []
 
+    @property
+    def has_suspects(self) -> bool:
+        """Whether the recorded run called anything that differs."""
+        return bool(self._only_changed)
+
     def unchanged(self) -> list[str]:
         """The functions none of whose calls can be at fault."""
         if not self.versions.only_functions_differ and self.repair is None:

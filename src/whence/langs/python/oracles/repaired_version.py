@@ -48,5 +48,7 @@ class RepairedVersion:
     """Runs of it, recorded."""
     places: Sequence[ChangedPlace]
     """What differs that can be at fault."""
+    names: Sequence[str]
+    """The same, for a person to read."""
     experiments: int
     """So many runs it took to find it."""
