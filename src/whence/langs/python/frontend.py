@@ -237,10 +237,10 @@ class ReferenceRunJudge:
         if symptom is None:
             return (), ()
         is_known = not self.oracle.is_undecided or self._experiment(note, waiting)
-        self.oracle.is_run_wrong = is_known
-        if not is_known:
-            return first_answers(self.tree, symptom), ()
-        return self._without_calls() or (first_answers(self.tree, symptom), self._trusted())
+        self.oracle.is_run_wrong = is_known and self.oracle.saw_all_processes
+        if result := self._without_calls():
+            return result
+        return first_answers(self.tree, symptom), self._trusted()
 
     def _judge_test(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
         oracle = self.oracle
@@ -257,12 +257,13 @@ class ReferenceRunJudge:
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
-        return self._without_calls() or ((failed,), self._trusted())
+        trusts = [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
+        return self._without_calls() or ((failed,), trusts)
 
     def _without_calls(self) -> Diagnosis | None:
         """The result if what has to change was run by no recorded call."""
         repair = self.oracle.repair
-        if repair is None or self.oracle.has_suspects:
+        if repair is None or self.oracle.has_suspects or not self.oracle.saw_all_processes:
             return None
         names = tuple(repair.names)
         reason = f"what has to be as in the reference is {', '.join(names)}"
@@ -280,6 +281,9 @@ class ReferenceRunJudge:
         return True
 
     def _trusted(self) -> list[Trust]:
+        """What cannot be at fault in a program, if something that was recorded can be."""
+        if not self.oracle.has_suspects:
+            return []
         return [Trust(TrustScope.FUNCTION, name) for name in self.oracle.unchanged()]
 
 

@@ -11,11 +11,11 @@ from whence.model.call import Call, Function, Location, Mark, OutcomeKind
 from whence.model.question import Question
 from whence.model.value import atom, columns
 from whence.model.verdict import Answer, Verdict
+from whence.report.question_content import is_plain_call
 from whence.report.source import Sources
 from whence.ui.terminal.question_text import (
     LEFT_OUT,
     QuestionContext,
-    _is_plain,
     opening,
     prompt,
     question_lines,
@@ -35,7 +35,7 @@ def shown(call: Call, width: int = 80) -> list[str]:
 
 def test_a_question_shows_the_call_and_its_place(call: Build) -> None:
     assert shown(call(given={"x": 1}, returned=2)) == [
-        "Question 3 (up to 7 more)",
+        "Question 3 (up to 8 more)",
         "  f(x=1) → 2",
         "  at m.py:3",
     ]
@@ -454,7 +454,7 @@ def test_a_file_is_named_when_it_changes_and_what_show_does_is_said_once(call: B
 def test_an_expression_is_shown_if_it_says_more_than_its_values(
     called: str, is_plain: bool
 ) -> None:
-    assert _is_plain(called) is is_plain
+    assert is_plain_call(called) is is_plain
 
 
 def test_what_is_known_of_a_function_is_said_once(call: Build, tmp_path: Path) -> None:
@@ -555,9 +555,9 @@ def test_the_last_question_is_said_to_be_the_last(call: Build) -> None:
 @pytest.mark.parametrize(
     ("expected", "suspects", "text"),
     [
-        (2, 3, "Question 9 (up to 2 more)"),
-        (2, 1, "Question 9 (up to 1 more)"),
-        (6, 40, "Question 9 (1 to 12 more)"),
+        (2, 3, "Question 9 (up to 3 more)"),
+        (2, 1, "Question 9 (maybe the last one)"),
+        (6, 40, "Question 9 (1 to 13 more)"),
         (7, 90, "Question 9"),
     ],
 )
@@ -577,3 +577,8 @@ def test_the_opening_is_three_short_lines_that_keep_the_outcome(call: Build) -> 
     assert lines[0].endswith("→ 17")
     resumed = opening(top, is_wrong=True, answers=2, width=80)
     assert resumed[0].text.startswith("Known to be wrong (after 2 answers): main(")
+
+
+def test_a_search_that_a_mark_narrowed_is_not_foreseen(call: Build) -> None:
+    question = replace(asked(call(returned=1), expected=2, suspects=3), may_widen=True)
+    assert question_lines(question, 9, 80)[0].text == "Question 9"

@@ -407,7 +407,7 @@ class ReferenceOracle:
     def _only_changed(self) -> list[int]:
         """The calls of which one has to be wrong: all others have unchanged code, and there it ends
         well. None if that is not known."""
-        is_known = self.repair is not None or self.is_test or self.is_run_wrong
+        is_known = self.is_test or self.is_run_wrong
         if not is_known or (self.repair is None and self.is_undecided):
             return []
         trusted = set(self.unchanged())
@@ -417,7 +417,12 @@ class ReferenceOracle:
             if function.name not in trusted
         ]
         calls: list[int] = np.flatnonzero(np.isin(self.tree.columns.function, changed)).tolist()
-        return calls if trusted and (self.is_run_wrong or self.passes()) else []
+        return calls if trusted and (not self.is_test or self.passes()) else []
+
+    @property
+    def saw_all_processes(self) -> bool:
+        """Whether no process was started that is not recorded."""
+        return not self._has_unrecorded_processes
 
     @property
     def has_suspects(self) -> bool:
