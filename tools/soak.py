@@ -48,6 +48,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "unit": ("tests/unit",),
     "laws": ("tests/property",),
     "mutants": ("tests/soak/test_mutants.py",),
+    "experiments": ("tests/soak/test_experiments.py",),
     "rewritten-reference": ("tests/soak/test_rewritten_reference.py",),
 }
 """The tests of each part, roughly the shortest first."""

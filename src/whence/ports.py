@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from whence.model.call import Call, Function, Mark, MarkedPart, Rule
+from whence.model.diagnosis import Diagnosis
 from whence.model.equation import StableEquation
 from whence.model.origin import Influence, Origin
 from whence.model.primitive import RaisingOperation, Span, WorkedOut
@@ -150,6 +151,9 @@ class Acquitter(Protocol):
 
     def doubts(self, node: int) -> str | None:
         """Why this call may not be at fault although no other one is left; None if it is."""
+
+    def limits(self, nodes: Sequence[int]) -> str | None:
+        """Why one of these calls has to be at fault, whatever else is not known; None if none."""
 
 
 class Reruns(Protocol):
@@ -606,11 +610,16 @@ class ClosableOracle(Protocol):
         """End its processes."""
 
 
+FirstJudgement: TypeAlias = tuple[Sequence[Answer], Sequence[Trust]]
+"""Answers, and code that cannot be at fault."""
+
+
 class RunJudge(Protocol):
     """Judges a run as a whole, before any call of it is judged."""
 
-    def judge_run(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
-        """The first answers of a session, and code that cannot be at fault."""
+    def judge_run(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
+        """The first answers of a session, and code that cannot be at fault; or the result, if no
+        call can be at fault."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ def diagnose(
         if isinstance(opening, Diagnosis):
             diagnosis = opening
             result = "There is nothing to find" if opening.reason != LEFT else "Nothing was found"
+            if opening.definitions:
+                result = "The fault is in no call that was recorded"
             screen.note(f"{result}: {opening.reason}.")
         else:
             try:

@@ -385,7 +385,7 @@ class SessionDriver:
             elif isinstance(outcome, events.Ask):
                 answer = self._ask_oracles(outcome.question)
                 if answer is None:
-                    only = only_suspect(self.state, self._acquitted, self._doubted)
+                    only = only_suspect(self.state, self._acquitted, self._doubted, self._limited)
                     return outcome if only is None else events.Found(only)
                 self.counts.oracles[answer.by] += 1
                 answers.append(answer)
@@ -393,7 +393,9 @@ class SessionDriver:
             elif isinstance(outcome, events.Found):
                 found = outcome.diagnosis
                 return events.Found(
-                    narrow_diagnosis(self.state, found, self._acquitted, self._doubted)
+                    narrow_diagnosis(
+                        self.state, found, self._acquitted, self._doubted, self._limited
+                    )
                 )
             else:
                 return outcome
@@ -406,6 +408,11 @@ class SessionDriver:
     def _doubted(self, node: int) -> str | None:
         """Why a call may not be at fault though no other one is left, if an oracle doubts it."""
         reasons = (oracle.doubts(node) for oracle in self._acquitters())
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _limited(self, nodes: Sequence[int]) -> str | None:
+        """Why one of some calls has to be at fault, if an oracle knows that."""
+        reasons = (oracle.limits(nodes) for oracle in self._acquitters())
         return next((reason for reason in reasons if reason is not None), None)
 
     def _acquitters(self) -> list[Acquitter]:

@@ -32,6 +32,7 @@ from whence.app.session_request import SessionRequest
 from whence.app.session_service import SessionService
 from whence.app.session_views import SessionViews
 from whence.errors import WhenceError, bug_notice
+from whence.model.diagnosis import Diagnosis
 from whence.model.value import cut
 from whence.ports import Opened
 from whence.protocol import requests, views
@@ -246,6 +247,9 @@ class SessionHost:
                 handle, path, prepared.driver, resources, notes, opened.symptoms
             )
             opening = () if request.wrong else prepared.judged_run(surroundings)
+            if isinstance(opening, Diagnosis):
+                notes.append(f"The fault is in no call that was recorded: {opening.reason}.")
+                opening = ()
             session.begin(prepared, opening, request.wrong, fresh=request.fresh)
         except BaseException:
             resources.close()

@@ -16,6 +16,7 @@ from whence.app.frontends import sources_of
 from whence.app.progress import ProgressReporter
 from whence.app.session_driver import AnswerSink, SessionDriver
 from whence.app.session_request import SessionRequest
+from whence.model.diagnosis import Diagnosis
 from whence.model.replay_settings import ReplaySettings
 from whence.model.verdict import Trust, TrustScope
 from whence.ports import Note, Opened, Oracle, OracleSet, Reruns, RunJudge, Tree
@@ -58,11 +59,15 @@ class PreparedSession:
     resumes: bool
     """Whether it goes on with an earlier session."""
 
-    def judged_run(self, surroundings: Surroundings) -> Sequence[Event]:
-        """The first events of a new session, if the run can be judged as a whole."""
+    def judged_run(self, surroundings: Surroundings) -> Sequence[Event] | Diagnosis:
+        """The first events of a new session, if the run can be judged as a whole; or its result, if
+        no recorded call can be at fault."""
         if self.resumes or self.run_judge is None:
             return ()
-        answers, trusts = self.run_judge.judge_run(surroundings.note, surroundings.waiting)
+        judged = self.run_judge.judge_run(surroundings.note, surroundings.waiting)
+        if isinstance(judged, Diagnosis):
+            return judged
+        answers, trusts = judged
         return [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
 
 

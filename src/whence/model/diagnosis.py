@@ -37,7 +37,8 @@ class Diagnosis:
     calls that the one at fault made. `reason` says why more is not known, or why a call that nobody
     judged is at fault. `within_slice`: of its callees only those were judged that
     could have made the part that was marked. `more_candidates` counts those that are not
-    among `candidates`.
+    among `candidates`. `definitions`: what has to be another one although no recorded call ran it,
+    such as a constant of a module that was imported before the recording began.
     """
 
     status: Status
@@ -50,3 +51,4 @@ class Diagnosis:
     within_slice: bool = False
     reason: str = ""
     more_candidates: int = 0
+    definitions: tuple[str, ...] = ()

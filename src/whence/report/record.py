@@ -65,6 +65,7 @@ def record(
         "version": VERSION,
         "status": diagnosis.status.value,
         "at_fault": at_fault,
+        "definitions": list(diagnosis.definitions),
         "candidates": [_call(tree, node, None) for node in diagnosis.candidates[:MOST_CALLS]],
         "more_candidates": max(0, len(diagnosis.candidates) - MOST_CALLS)
         + diagnosis.more_candidates,

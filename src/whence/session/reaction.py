@@ -8,7 +8,7 @@ somebody must have said that the top is wrong. What cannot be dealt with is name
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -294,12 +294,14 @@ def narrow_diagnosis(
     diagnosis: Diagnosis,
     acquitted: Callable[[int], str | None],
     doubted: Callable[[int], str | None],
+    limited: Callable[[Sequence[int]], str | None] = lambda nodes: None,
 ) -> Diagnosis:
     """A diagnosis without the calls that cannot be at fault, whatever was said of them.
 
     The fault is in one of the candidates. If only one of them can be at fault, it is; if all that
     can are calls of one function, that function is. `acquitted` and `doubted` tell why a call
-    cannot be at fault, and why it may not be although no other call is left.
+    cannot be at fault, and why it may not be although no other call is left; `limited`, why one of
+    some calls has to be.
     """
     is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
     nodes = (diagnosis.node,) if is_found else diagnosis.candidates
@@ -308,7 +310,9 @@ def narrow_diagnosis(
     if is_found and left and not diagnosis.group:
         reasons = {node: doubted(node) for node in left}
         left = tuple(node for node, reason in reasons.items() if reason is None)
-    if len(left) == len(nodes) or diagnosis.group:
+    if (is_found and len(left) == len(nodes)) or diagnosis.group:
+        return diagnosis
+    if len(left) == len(nodes) and (left and limited(left)) is None:
         return diagnosis
     if not left:
         called = "all that it called is right, but " if is_found else ""
@@ -325,7 +329,8 @@ def narrow_diagnosis(
         node=left[0],
         kind=_kind(state, positions[0]),
         group=left if len(left) > 1 else (),
-        reason="every other call that is left cannot be at fault: "
+        reason=limited(left)
+        or "every other call that is left cannot be at fault: "
         + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
     )
 
@@ -334,6 +339,7 @@ def only_suspect(
     state: State,
     acquitted: Callable[[int], str | None],
     doubted: Callable[[int], str | None],
+    limited: Callable[[Sequence[int]], str | None] = lambda nodes: None,
 ) -> Diagnosis | None:
     """The call at fault, if no other call that is left can be: then no question is needed."""
     space = state.space()
@@ -341,7 +347,7 @@ def only_suspect(
     if space.top_is_open or len(nodes) > _MOST_WEIGHED or len(space.unseen()):
         return None
     candidates = Diagnosis(Status.CANDIDATES, candidates=nodes)
-    diagnosis = narrow_diagnosis(state, candidates, acquitted, doubted)
+    diagnosis = narrow_diagnosis(state, candidates, acquitted, doubted, limited)
     is_one = diagnosis.status is Status.FOUND and not diagnosis.group
     return diagnosis if is_one else None
 

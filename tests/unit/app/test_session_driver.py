@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -352,6 +352,9 @@ class Acquits(Knows):
 
     def acquits(self, node: int) -> str | None:
         return "its code is the same" if node in self.acquitted else None
+
+    def limits(self, nodes: Sequence[int]) -> str | None:
+        return None
 
 
 def ended(oracle: Knows, tree: ColumnTree = TREE) -> Diagnosis:

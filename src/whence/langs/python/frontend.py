@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
+from whence.langs.python.experiments.reference_repair import adopt_repair, find_repair
+from whence.langs.python.experiments.repair_search import NoRepair
 from whence.langs.python.oracles.class_body_oracle import ClassBodyOracle
 from whence.langs.python.oracles.contracts import contract_oracle_for
-from whence.langs.python.oracles.reference_oracle import ReferenceOracle, reference_oracle_for
+from whence.langs.python.oracles.reference_oracle import (
+    DifferingCalls,
+    ReferenceOracle,
+    reference_oracle_for,
+)
 from whence.langs.python.oracles.type_hints import TypeHintOracle
 from whence.langs.python.priors.failed_test_presumption import RunPresumption
 from whence.langs.python.priors.learned_prior import LearnedPrior
@@ -49,6 +55,7 @@ from whence.langs.python.trace.trace_reader import (
     recording_summary,
 )
 from whence.model.call import Call, MarkedPart
+from whence.model.diagnosis import Diagnosis, Status
 from whence.model.equation import StableEquation
 from whence.model.origin import Origin
 from whence.model.recording import RecordingFacts, RunSummary
@@ -56,7 +63,7 @@ from whence.model.replay_settings import Progress
 from whence.model.symptom import SYMPTOM, Symptom, SymptomKind, SymptomTime
 from whence.model.value import Limits
 from whence.model.verdict import Answer, Trust, TrustScope, Verdict
-from whence.ports import Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
+from whence.ports import FirstJudgement, Identify, Note, Opened, Oracle, OracleSet, Prior, Waiting
 from whence.tree.column_tree import ColumnTree
 from whence.tree.source_files import SourceFiles
 
@@ -205,7 +212,8 @@ class PythonOracles:
         if reference is None:
             return OracleSet(first, [ClassBodyOracle(self.tree)])
         oracle = reference_oracle_for(self.tree, reference)
-        return OracleSet([*first, oracle], run_judge=ReferenceRunJudge(self.tree, oracle))
+        all_oracles = [DifferingCalls(oracle), *first, oracle]
+        return OracleSet(all_oracles, run_judge=ReferenceRunJudge(self.tree, oracle))
 
 
 @dataclass(frozen=True)
@@ -215,28 +223,68 @@ class ReferenceRunJudge:
     tree: ColumnTree
     oracle: ReferenceOracle
 
-    def judge_run(self, note: Note, waiting: Waiting) -> tuple[Sequence[Answer], Sequence[Trust]]:
+    def judge_run(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
         """The first answers that the reference gives, and the functions that did not change."""
         if self.oracle.is_test:
             # What pytest prints is never the same twice; that the test failed is known.
-            return self._judge_test(note)
+            return self._judge_test(note, waiting)
         try:
             with waiting("running the reference version"):
                 symptom = self.oracle.symptom()
-            return () if symptom is None else first_answers(self.tree, symptom), ()
         except WhenceError as problem:
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
+        if symptom is None:
+            return (), ()
+        is_known = not self.oracle.is_undecided or self._experiment(note, waiting)
+        self.oracle.is_run_wrong = is_known and self.oracle.saw_all_processes
+        if result := self._without_calls():
+            return result
+        return first_answers(self.tree, symptom), self._trusted()
 
-    def _judge_test(self, note: Note) -> tuple[Sequence[Answer], Sequence[Trust]]:
+    def _judge_test(self, note: Note, waiting: Waiting) -> FirstJudgement | Diagnosis:
         oracle = self.oracle
-        if not oracle.passes():
-            problem = oracle.reference_runs.problem or oracle.why_not
+        with waiting("running the reference version"):
+            passes = oracle.passes()
+        problem = oracle.reference_runs.problem or oracle.why_not
+        if (not passes or oracle.is_undecided) and self._experiment(note, waiting):
+            if not passes:
+                # Its own files count there, also that of the test; here only its changes do.
+                note(f"Run with all files of {oracle.reference.name}, {problem}.")
+            passes = True
+        if not passes:
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
         note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
-        return (failed,), [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
+        trusts = [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
+        return self._without_calls() or ((failed,), trusts)
+
+    def _without_calls(self) -> Diagnosis | None:
+        """The result if what has to change was run by no recorded call."""
+        repair = self.oracle.repair
+        if repair is None or self.oracle.has_suspects or not self.oracle.saw_all_processes:
+            return None
+        names = tuple(repair.names)
+        reason = f"what has to be as in the reference is {', '.join(names)}"
+        return Diagnosis(Status.UNDETERMINED, reason=reason, definitions=names)
+
+    def _experiment(self, note: Note, waiting: Waiting) -> bool:
+        """Find the changes of the reference that matter; returns whether that was possible."""
+        try:
+            with waiting("running the program with some of the changes"):
+                repair = find_repair(self.oracle, self.oracle.test_files)
+        except NoRepair as problem:
+            note(f"Which changes matter is not known: {problem}.")
+            return False
+        note(adopt_repair(self.oracle, repair))
+        return True
+
+    def _trusted(self) -> list[Trust]:
+        """What cannot be at fault in a program, if something that was recorded can be."""
+        if not self.oracle.has_suspects:
+            return []
+        return [Trust(TrustScope.FUNCTION, name) for name in self.oracle.unchanged()]
 
 
 @dataclass(frozen=True)

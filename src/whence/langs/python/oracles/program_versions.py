@@ -12,13 +12,14 @@ import ast
 import filecmp
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import CodeType
 
 from whence.errors import WhenceError
 from whence.langs.python.oracles.worker_process import ProgramVersion
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.source.code_digest import all_code, content
 from whence.langs.python.trace import trace_format as f
@@ -28,8 +29,8 @@ from whence.regular_files import read_regular_file
 
 _OPTIMIZED = 1
 _MOST_FILES = 20_000
-_NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
-_CACHE = "CACHEDIR.TAG"
+NOT_SOURCE = {".git", "__pycache__", ".whence", ".venv", "venv", "node_modules", ".tox"}
+CACHE_TAG = "CACHEDIR.TAG"
 """Marks a cache folder, such as that of pytest."""
 
 
@@ -45,6 +46,8 @@ class ReferenceVersion:
     """Whether the folder was made for this session."""
     package: bool = False
     """Whether it holds a package only: what else is in `anchor`, such as tests, stays as it is."""
+    is_mixture: bool = False
+    """Whether it is the program with some changes: then it runs in its own folder."""
 
     def _stands_in_for(self, own: str) -> bool:
         if not is_below(own, self.anchor):
@@ -66,6 +69,13 @@ class ReferenceVersion:
         if not self._stands_in_for(folder):
             return folder
         return os.path.normpath(os.path.join(self.folder, os.path.relpath(folder, self.anchor)))
+
+    def place_word(self, word: str) -> str:
+        """A word of a command line, which may be a path of a file of the program."""
+        path = word.partition("::")[0]
+        if not os.path.isabs(path) or not self._stands_in_for(path):
+            return word
+        return self.place(path) + word[len(path) :]
 
     def replaces(self, own: str, main: str) -> bool:
         """Whether this version has its own file instead of one of the program's."""
@@ -140,7 +150,13 @@ class VersionPair:
             folder = reference.place(self._first())
             roots = [reference.folder, *map(reference.place, self.roots())]
         name = f"the reference {reference.name}"
-        return self._version(name, main, folder, roots, (reference.folder,))
+        version = self._version(name, main, folder, roots, (reference.folder,))
+        if not reference.is_mixture or reference.script is not None:
+            return version
+        moved = tuple(map(reference.place_word, version.arguments))
+        header = self._header
+        test = OneTest(header.test, header.with_teardown) if header.test else None
+        return replace(version, cwd=reference.place(version.cwd), arguments=moved, test=test)
 
     def _first(self) -> str:
         if self.kind == "script":
@@ -199,6 +215,9 @@ class VersionPair:
         named = [code for code in all_code(own) if code.co_qualname == entry.qualname]
         key = entry.first_line, entry.line_table
         mine = [code for code in named if (code.co_firstlineno, code.co_linetable) == key]
+        is_there = any(code.co_firstlineno == key[0] for code in named)
+        if is_there and other_file is not None and is_equal_file(own_file, other_file):
+            return True  # pytest compiles tests in its own way, but equal files to equal code
         if len(mine) != 1:
             return None  # the file is not what it was
         if other_file is None:
@@ -304,6 +323,14 @@ def _statements_in_one_line(module: ast.Module, code: CodeType) -> dict[int, Cod
     return {id(one): other for one, other in zip(codes, flat, strict=True)}
 
 
+def is_equal_file(one: str, other: str) -> bool:
+    """Whether two files can be read and have the same content."""
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
+
+
 def is_below(path: str, folder: str) -> bool:
     """Whether a path is a folder or lies in it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
@@ -334,9 +361,9 @@ def _same_data(one: str, other: str) -> bool:
     count = 0
     for folder, folders, files in os.walk(other):
         folders[:] = [
-            name for name in folders if name not in _NOT_SOURCE and not name.startswith(".venv")
+            name for name in folders if name not in NOT_SOURCE and not name.startswith(".venv")
         ]
-        if _CACHE in files:
+        if CACHE_TAG in files:
             folders.clear()
             continue
         for name in files:

@@ -22,8 +22,8 @@ from whence.model.call import OutcomeKind
 _Name = TypeVar("_Name")
 _SUPER = "__class__"
 OPAQUE = "whose state cannot be seen"
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
-"""An address in memory, or a path."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{9,19}\b|(?<![\w/.])/[^\s'\",:;)\]]+")
+"""An address in memory or another number of 64 bits (a hash, a time), or a path."""
 _WITHOUT_TEXT = (r.UnknownRecipe, r.SharedRecipe, r.InstanceRecipe, r.MethodRecipe)
 """Members of sets that cannot be compared by their text."""
 
@@ -326,6 +326,23 @@ def compare_equations(one: CallEquation, other: CallEquation) -> Comparison:
     inputs = first_difference(_inputs(comparer, ours, theirs))
     if inputs.match is not Match.SAME:
         return Comparison(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
+    return _compare_effects(comparer, one, other)
+
+
+def compare_effects(one: CallEquation, other: CallEquation) -> Comparison:
+    """Whether two calls had the same outcome and effects, if their inputs are the same although
+    they are not known in full; `UNKNOWN` if they are seen to differ."""
+    comparer = _RecipeComparer(one.call, other.call)
+    inputs = first_difference(_inputs(comparer, one.call, other.call))
+    if inputs.match is Match.DIFFERENT:
+        return Comparison(Match.UNKNOWN, f"the inputs are not the same: {inputs.why}")
+    return _compare_effects(comparer, one, other)
+
+
+def _compare_effects(
+    comparer: _RecipeComparer, one: CallEquation, other: CallEquation
+) -> Comparison:
+    ours, theirs = one.call, other.call
     return first_difference(
         [
             _outcomes(comparer, ours, theirs),
@@ -409,6 +426,7 @@ def _inputs(
         for name in one:
             if name in names:
                 yield comparer.compare(one[name], other[name])
+    yield comparer.compare_all(ours.sent, theirs.sent)
 
 
 def _outcomes(comparer: _RecipeComparer, ours: CallRecipe, theirs: CallRecipe) -> Comparison:

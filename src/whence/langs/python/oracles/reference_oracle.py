@@ -1,6 +1,8 @@
 """The reference version as an oracle: the same call, made there, has the same outcome or not.
 
-It tries four ways, each of which gives no verdict where it cannot be sure:
+It tries several ways, each of which gives no verdict where it cannot be sure. If it is known that
+all that differs matters (one function, or what experiments found, `RepairedVersion`), the two runs
+side by side come first (`side_by_side.py`). Otherwise, in this order:
 
 1. *Unchanged code.* If the versions differ only inside functions, and no function that ran in a
    call differs, the reference does the same: right.
@@ -19,12 +21,12 @@ Any other call with another outcome had an input that was not recorded.
 
 from __future__ import annotations
 
-import filecmp
+import os
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,16 +36,37 @@ import numpy.typing as npt
 from whence.errors import UsageError, WhenceError
 from whence.langs.python.oracles.checkouts import find_reference
 from whence.langs.python.oracles.fork_at_call import ForkAtCall
-from whence.langs.python.oracles.program_versions import ReferenceVersion, VersionPair, is_body
+from whence.langs.python.oracles.judging_ways import (
+    BESIDE,
+    BLAMELESS,
+    ENDS_THERE,
+    EQUAL_CALL,
+    IN_PLACE,
+    MADE_AGAIN,
+    ONLY_DIFFERENCE,
+    UNCHANGED,
+    WHOLE_RUN,
+    summary_of,
+    way_of,
+)
+from whence.langs.python.oracles.program_versions import (
+    ReferenceVersion,
+    VersionPair,
+    is_body,
+    is_equal_file,
+)
 from whence.langs.python.oracles.rebuilt_calls import NeverKnown, NotKnownHere, RebuiltCalls
-from whence.langs.python.oracles.recipe_comparison import Comparison, Match
+from whence.langs.python.oracles.recipe_comparison import CallEquation, Comparison, Match
 from whence.langs.python.oracles.reference_runs import (
+    MOST_BELOW,
     NotFullyRecorded,
     ReferenceRuns,
     compare_runs,
     equation_at,
 )
 from whence.langs.python.oracles.repaired_runs import RepairedRuns
+from whence.langs.python.oracles.repaired_version import RepairedVersion
+from whence.langs.python.oracles.side_by_side import SideBySide
 from whence.langs.python.oracles.worker.process_sandbox import reaches_outside
 from whence.langs.python.oracles.worker_process import CALLING
 from whence.langs.python.record.recording import PROCESSES
@@ -51,7 +74,7 @@ from whence.langs.python.recording_signature import count_as_own, require_own
 from whence.langs.python.recordings import beside
 from whence.langs.python.trace import trace_format as f
 from whence.langs.python.trace.call_recipes import CallRecipe, CallTooLong, RecipeSource, place_of
-from whence.langs.python.trace.joined_processes import own_details
+from whence.langs.python.trace.joined_processes import main_process, own_details
 from whence.langs.python.trace.trace_source import TraceSource
 from whence.langs.python.trace.trace_tables import CodeEntry
 from whence.model.call import OutcomeKind
@@ -61,14 +84,27 @@ from whence.model.verdict import Judgement, Verdict
 from whence.ports import Tree
 from whence.tree.column_tree import ColumnTree
 
-IN_PLACE = "made again in its place"
-_EQUAL_CALL = "an equal call of the reference's run"
 FEW = 100
 """The most calls below a call that are judged in order to judge it."""
 _MOST_CALLEES = 1000
 """The most callees of a call that are judged in order to judge it."""
+_IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
+_RUNS = 2
+"""So many runs of the reference are compared, with different hash seeds."""
 RUNNING = 120.0
 """Seconds that a whole run of the reference may take."""
+
+
+@dataclass(frozen=True)
+class DifferingCalls:
+    """Asks a reference about the calls of which one has to be at fault, before any other oracle."""
+
+    reference: ReferenceOracle
+    name: str = "reference"
+
+    def judge(self, question: Question) -> Judgement | None:
+        """The verdict on such a call; None for all others."""
+        return self.reference.judge_differing(question)
 
 
 @dataclass
@@ -86,22 +122,36 @@ class ReferenceOracle:
     name: str = "reference"
     unjudged: Counter[str] = field(default_factory=Counter)
     """Why calls could not be judged, and how many."""
+    judged: Counter[str] = field(default_factory=Counter)
+    """In which ways calls were judged, and how many."""
     last: str = ""
     """How the last call was judged, or why it was not."""
+    is_run_wrong: bool = False
+    """Whether the recorded run is known to be wrong where that of the reference is right."""
     why_not: str = ""
     """Why a test is not known to pass there."""
 
     def __post_init__(self) -> None:
         source, _ = place_of(self.tree, 0)
+        self._source = source
         self._has_unrecorded_processes = PROCESSES in source.notes()  # started by any call
-        stdin = beside(source.file.path, "stdin")
-        self.versions = VersionPair(source, self.reference, str(stdin))
         self._folder = Path(tempfile.mkdtemp(prefix="whence-"))
         count_as_own(self._folder)
+        self.repair: RepairedVersion | None = None
+        self._original = self.reference
+        self._judges_by(self.reference)
+
+    def _judges_by(self, reference: ReferenceVersion, runs: Sequence[ColumnTree] = ()) -> None:
+        """Judge calls by a version from now on; `runs`: what is recorded of it already."""
+        self.reference = reference
+        stdin = beside(self._source.file.path, "stdin")
+        self.versions = VersionPair(self._source, reference, str(stdin))
         self._rebuilt_calls = RebuiltCalls(self.versions, self._folder, self.limit)
         self.reference_runs = ReferenceRuns(
             self.versions.other(), self._folder, self.running, self._is_replaced
         )
+        if len(runs) >= _RUNS:
+            self.reference_runs.endings = list(runs)
         self._fork_at_call = ForkAtCall(
             self.tree, self.versions, self._folder, self.limit, self.running
         )
@@ -114,6 +164,20 @@ class ReferenceOracle:
             self._ends_well if self.is_test else None,
         )
         self._judged: dict[int, tuple[Verdict, str] | NotKnownHere] = {}
+
+    def adopt(self, repair: RepairedVersion) -> None:
+        """Judge by the program with a few changes of the reference instead of by the reference.
+
+        The program differs from it in nothing but what is needed for it to do what it should.
+        """
+        original, workers = self.reference, (self._fork_at_call, self._rebuilt_calls)
+        self._judges_by(replace(repair.reference, name=original.name), repair.runs)
+        for worker in workers:
+            worker.close()
+        self._original, self.repair = original, repair
+        self._judged.clear()
+        for name in ("_several_differ", "_only_changed", "_side_by_side"):
+            self.__dict__.pop(name, None)
 
     def _is_replaced(self, file: str) -> bool:
         """Whether a whole run by the reference must not have run a file.
@@ -131,10 +195,7 @@ class ReferenceOracle:
 
     def _is_equal_file(self, own: str) -> bool:
         other = self.reference.file(own, self.versions.main)
-        try:
-            return other is not None and filecmp.cmp(own, other, shallow=False)
-        except OSError:
-            return False
+        return other is not None and is_equal_file(own, other)
 
     def _test_files(self) -> set[str]:
         columns = self.tree.columns
@@ -150,13 +211,41 @@ class ReferenceOracle:
             return None
         try:
             verdict, self.last = self._verdict(position)
+            if verdict is Verdict.RIGHT and position in self._only_changed:
+                self._require_wrong_one(position)
         except NotKnownHere as problem:
-            if not self._is_only_difference(position):
-                self.last = str(problem)
-                self.unjudged[self.last] += 1
-                return None
-            verdict, self.last = Verdict.WRONG, "nothing else that ran differs, and there it passes"
+            self.last = str(problem)
+            self.unjudged[self.last] += 1
+            return None
+        self.judged[way_of(self.last)] += 1
         return Judgement(verdict, self.last)
+
+    def judge_differing(self, question: Question) -> Judgement | None:
+        """The verdict on a call of which it is known that it, or one like it, is at fault.
+
+        Whoever else is asked does not know that: such as an assertion in its code, which is not in
+        the reference's. If the verdict is not known, nobody is asked.
+        """
+        try:
+            if self.tree.position(question.node) not in self._only_changed:
+                return None
+        except UsageError:
+            return None
+        return self.judge(question) or Judgement(Verdict.UNKNOWN, self.last)
+
+    def _require_wrong_one(self, right: int) -> None:
+        """A call is not right only because nothing was seen to differ: one of them is wrong.
+
+        What a library keeps to itself, such as what a mock was called with, is not compared.
+        """
+        for position in self._only_changed[:_MOST_CALLEES]:
+            if position != right:
+                try:
+                    if self._verdict(position)[0] is Verdict.WRONG:
+                        return
+                except NotKnownHere:
+                    continue
+        raise NotKnownHere("one of the calls that differ is wrong, but none is seen to be")
 
     def acquits(self, node: int) -> str | None:
         """Code that is the same in both versions is not at fault, if only functions differ."""
@@ -172,6 +261,8 @@ class ReferenceOracle:
         """
         position = self.tree.position(node)
         source, number = place_of(self.tree, position)
+        if self.repair is not None:
+            return None  # runs with less than these changes were tried
         if number <= 0 or not self._several_differ or not self._is_last_suspect(position):
             return None
         if not self._repaired_runs.has_symptom:
@@ -180,6 +271,16 @@ class ReferenceOracle:
         if self.versions.same(code) is True:
             return "its code is the same in the reference version, which differs elsewhere"
         return self._repaired_runs.obstacle(code) or None
+
+    def limits(self, nodes: Sequence[int]) -> str | None:
+        """Of the calls whose code differs, one is at fault: with the other code the run is right.
+
+        Which of them it is may not be known: what was recorded of them need not differ.
+        """
+        positions = {self.tree.position(node) for node in nodes}
+        if not positions or not positions <= set(self._only_changed):
+            return None
+        return "no other code that ran differs from the reference, with which it is right"
 
     def _is_last_suspect(self, position: int) -> bool:
         """Whether no other function that differs is left in the smallest call that is wrong."""
@@ -198,7 +299,15 @@ class ReferenceOracle:
 
     def _is_same(self, function: int) -> bool:
         """Whether all code of a function is as it is in the reference."""
-        return all(self.versions.same(code) is True for code in self._codes[function])
+        return not any(map(self._differs, self._codes[function]))
+
+    def _differs(self, code: CodeEntry) -> bool:
+        """Whether code is not known to be as it is in the reference, and so may be at fault."""
+        is_same = self.versions.same(code) is True
+        if self.repair is None:
+            return not is_same
+        file = self.versions.absolute(code.file)
+        return any(place.holds(code, file, is_same) for place in self.repair.places)
 
     def _is_judged(self, position: int, verdict: Verdict) -> bool:
         judged = self._judged.get(position)
@@ -210,11 +319,11 @@ class ReferenceOracle:
         Never if more differs than functions: then the same code may do something else there.
         """
         source, number = place_of(self.tree, position)
-        if not self.versions.only_functions_differ or number < 0:
+        if number < 0 or not (self.versions.only_functions_differ or self.repair):
             return False
         if number == 0:
             return True  # the run itself has no code
-        return self.versions.same(source.tables.code(RecipeSource(source).code_of(number))) is True
+        return not self._differs(source.tables.code(RecipeSource(source).code_of(number)))
 
     def symptom(self) -> Symptom | None:
         """What is wrong about the run as a whole: where the reference's differs; None if nowhere.
@@ -234,11 +343,30 @@ class ReferenceOracle:
         """Whether one test was recorded, and not a program."""
         return "::" in self.tree.functions[int(self.tree.columns.function[0])].name
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether more may differ than what is at fault, so that experiments are worth it."""
+        return self._several_differ or not self.versions.only_functions_differ
+
+    @property
+    def folder(self) -> Path:
+        """A folder for temporary files, which is removed at the end."""
+        return self._folder
+
+    @property
+    def test_files(self) -> list[str]:
+        """The file of the test that was recorded, if one was."""
+        words = self._source.file.header.command if self.is_test else ()
+        files = (word.partition("::")[0] for word in words if "::" in word)
+        return [file for file in map(self.versions.absolute, files) if os.path.isfile(file)]
+
     def passes(self) -> bool:
         """Whether what failed in the recording, a test, ends well in the reference.
 
         If not, `why_not` tells why. A test inside of a package is the reference's there.
         """
+        if self.repair is not None:
+            return True
         runs = self.reference_runs.endings
         self.why_not = "the test does not pass there, either"
         return all(map(self._ends_well, runs)) and bool(runs)
@@ -272,20 +400,38 @@ class ReferenceOracle:
         return files <= own or all(map(self._is_equal_file, own))
 
     def _is_only_difference(self, position: int) -> bool:
-        """Whether a test that passes there differs in this call only, so that this is wrong."""
-        columns = self.tree.columns
-        trusted = set(self.unchanged()) if self.is_test else set()
+        """Whether what ends well there differs in this call only, so that this is wrong."""
+        return self._only_changed == [position]
+
+    @cached_property
+    def _only_changed(self) -> list[int]:
+        """The calls of which one has to be wrong: all others have unchanged code, and there it ends
+        well. None if that is not known."""
+        is_known = self.is_test or self.is_run_wrong
+        if not is_known or (self.repair is None and self.is_undecided):
+            return []
+        trusted = set(self.unchanged())
         changed = [
             number
             for number, function in enumerate(self.tree.functions)
             if function.name not in trusted
         ]
-        calls = np.flatnonzero(np.isin(columns.function, changed))
-        return bool(trusted) and calls.tolist() == [position] and self.passes()
+        calls: list[int] = np.flatnonzero(np.isin(self.tree.columns.function, changed)).tolist()
+        return calls if trusted and (not self.is_test or self.passes()) else []
+
+    @property
+    def saw_all_processes(self) -> bool:
+        """Whether no process was started that is not recorded."""
+        return not self._has_unrecorded_processes
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether the recorded run called anything that differs."""
+        return bool(self._only_changed)
 
     def unchanged(self) -> list[str]:
         """The functions none of whose calls can be at fault."""
-        if not self.versions.only_functions_differ:
+        if not self.versions.only_functions_differ and self.repair is None:
             return []
         columns = self.tree.columns
         functions, first = np.unique(columns.function, return_index=True)
@@ -302,23 +448,23 @@ class ReferenceOracle:
         self._fork_at_call.close()
         self._rebuilt_calls.close()
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self.reference.temporary:
-            shutil.rmtree(self.reference.folder, ignore_errors=True)
+        for reference in (self.reference, self._original):
+            if reference.temporary:
+                shutil.rmtree(reference.folder, ignore_errors=True)
 
     def notes(self) -> list[str]:
         """Notes for the user about calls that the reference could not judge."""
-        notes = []
-        if self.unjudged:
-            total = sum(self.unjudged.values())
-            reasons = "; ".join(f"{why} ({count})" for why, count in self.unjudged.most_common(5))
-            notes.append(f"reference: {total} calls could not be transferred: {reasons}")
+        summary = summary_of(
+            self.judged, self.unjudged, 0 if self.repair is None else self.repair.experiments
+        )
+        notes = [f"reference: {summary}"] if summary else []
         for worker in self._rebuilt_calls.workers:
             if worker.problems and self.unjudged:
                 name, problems = worker.version.name, "; ".join(worker.problems[:3])
                 notes.append(f"reference: of {name} not all could be loaded: {problems}")
         return notes
 
-    # --- the four ways --------------------------------------------------------------------------
+    # --- the ways ------------------------------------------------------------------------------
 
     def _judge(self, position: int) -> tuple[Verdict, str]:
         source, number = place_of(self.tree, position)
@@ -332,7 +478,15 @@ class ReferenceOracle:
         code = recipes.tables.code(recipes.code_of(number))
         whole = self._is_whole(position)
         if all(sameness) and whole and self.versions.only_functions_differ:
-            return Verdict.RIGHT, "no code that ran in it differs"
+            return Verdict.RIGHT, UNCHANGED
+        if self._is_only_difference(position):
+            return Verdict.WRONG, f"{ONLY_DIFFERENCE}{self._what_happens_there(position)}"
+        if self._side_by_side is not None and self._differs(code):
+            beside = self._side_by_side.compare(position)
+            if beside.match is Match.DIFFERENT:
+                return Verdict.WRONG, f"{BESIDE}{self._what_happens_there(position)}"
+            if beside.match is Match.SAME and self._side_by_side.has_difference:
+                return Verdict.RIGHT, BESIDE
         if code.module == "__main__" and code.qualname == "<module>":
             return self._judge_run()
         try:
@@ -340,6 +494,8 @@ class ReferenceOracle:
         except CallTooLong as problem:
             raise NotKnownHere(str(problem)) from None
         if call.outcome.kind is OutcomeKind.NOT_TERMINATED:
+            if False in sameness and self.reference_runs.ends(self._begun(position, source, call)):
+                return Verdict.WRONG, ENDS_THERE
             raise NotKnownHere("it did not end")
         cut_off = self.tree.columns.outcome[position] == OutcomeKind.NOT_TERMINATED
         if cut_off and self.versions.same(code) is not False:
@@ -349,7 +505,7 @@ class ReferenceOracle:
             compared, how = self._compare(position, source, number, call)
         except NotKnownHere as problem:
             if not isinstance(problem, NeverKnown) and whole and self._is_blameless(position):
-                return Verdict.RIGHT, "its code is the same, and all that it called is right"
+                return Verdict.RIGHT, BLAMELESS
             raise
         if compared.match is Match.SAME:
             return Verdict.RIGHT, how
@@ -363,6 +519,21 @@ class ReferenceOracle:
                 "right"
             )
         return Verdict.WRONG, how
+
+    @cached_property
+    def _side_by_side(self) -> SideBySide | None:
+        """The recorded run beside runs of the reference, if all that differs matters."""
+        if self.repair is None and (self.is_undecided or not self._only_changed):
+            return None
+        runs = self.reference_runs.endings
+        if len(runs) < _RUNS:
+            return None
+        return SideBySide(self.tree, runs, lambda number: not self._is_same(number))
+
+    def _what_happens_there(self, position: int) -> str:
+        """What the reference's code does in the place of a call, as far as it is known."""
+        there = "" if self._side_by_side is None else self._side_by_side.there(position)
+        return f"; there: {there}" if there else ""
 
     def _compare(
         self, position: int, source: TraceSource, number: int, call: CallRecipe
@@ -379,7 +550,7 @@ class ReferenceOracle:
         for method in reversed(methods) if self._fork_at_call.is_slow else methods:
             compared, how = method()
             # What it does outside may differ although the recordings of both runs are the same.
-            is_hidden = how == _EQUAL_CALL and any(map(reaches_outside, unknown))
+            is_hidden = how == EQUAL_CALL and any(map(reaches_outside, unknown))
             if compared.match is not Match.UNKNOWN and not (
                 is_hidden and compared.match is Match.SAME
             ):
@@ -400,7 +571,7 @@ class ReferenceOracle:
         compared = self._rebuilt_calls.compare(source, number, ours, self._several_differ)
         must_confirm = compared.match is Match.DIFFERENT and self._several_differ
         if compared.match is not Match.UNKNOWN and not must_confirm:
-            return compared, "made again by the reference"
+            return compared, MADE_AGAIN
         by_equation = self.reference_runs.compare(ours, must_confirm)
         if by_equation.match is Match.UNKNOWN:
             return Comparison(Match.UNKNOWN, f"{compared.why}; {by_equation.why}"), ""
@@ -410,7 +581,15 @@ class ReferenceOracle:
             return Comparison(Match.UNKNOWN, why), ""
         if by_equation.match is Match.SAME and reaches_outside(compared.why):
             return Comparison(Match.UNKNOWN, compared.why), ""
-        return by_equation, _EQUAL_CALL
+        return by_equation, EQUAL_CALL
+
+    def _begun(self, position: int, source: TraceSource, call: CallRecipe) -> CallEquation:
+        """A call that did not end, with the variables that it and what it called first name."""
+        last = min(int(self.tree.columns.end[position]), position + MOST_BELOW)
+        numbers = self.tree.details[position:last]
+        if int(numbers.min()) < 1 or place_of(self.tree, last - 1)[0] is not source:
+            raise NotKnownHere("it did not end, and some of what it called was not recorded")
+        return CallEquation(call, RecipeSource(source).variables_during(numbers), {})
 
     @cached_property
     def _several_differ(self) -> bool:
@@ -425,6 +604,8 @@ class ReferenceOracle:
             for code in codes
             if self.versions.same(code) is not True and not code.is_text
         }
+        if self.repair is not None:
+            return False  # what makes no difference is not among them
         return len(changed) > (1 if self.versions.same_data else 0)
 
     def _verdict(self, position: int) -> tuple[Verdict, str]:
@@ -468,11 +649,16 @@ class ReferenceOracle:
         between = compare_runs(runs[0], runs[1])
         if between.match is not Match.SAME:
             raise NotKnownHere(f"runs of the reference are not alike ({between.why})")
+        missing = _import_error(runs[0])
+        if missing and _import_error(self.tree) != missing:
+            raise NotKnownHere(f"the reference cannot be imported here: {missing}")
+        if self.tree.columns.outcome[0] == OutcomeKind.NOT_TERMINATED:
+            return Verdict.WRONG, WHOLE_RUN
         compared = compare_runs(self.tree, runs[0])
         if compared.match is Match.UNKNOWN:
             raise NotKnownHere(compared.why)
         same = compared.match is Match.SAME
-        return (Verdict.RIGHT if same else Verdict.WRONG), "the whole run"
+        return (Verdict.RIGHT if same else Verdict.WRONG), WHOLE_RUN
 
     def _codes_below(self, position: int) -> list[CodeEntry]:
         """The code that ran in a call."""
@@ -508,6 +694,14 @@ def _calls_of_each_code(tree: ColumnTree) -> list[int]:
     first[codes[::-1]] = calls[::-1]  # of several the last one stays, which is the first call
     positions: list[int] = np.sort(first[first >= 0]).tolist()
     return positions
+
+
+def _import_error(tree: ColumnTree) -> str:
+    """The exception that ended a run, if something could not be imported; else nothing."""
+    outcome = main_process(tree).call(0).outcome
+    text = "" if outcome.value is None else outcome.value.text
+    is_missing = outcome.kind is OutcomeKind.RAISED and text.startswith(_IMPORT_ERRORS)
+    return text if is_missing else ""
 
 
 def symptom_of(recorded: ColumnTree, reference: ColumnTree) -> Symptom | None:

@@ -53,8 +53,10 @@ from whence.langs.python.trace.value_recipes import (
     UnknownRecipe,
     walk,
 )
+from whence.model.call import OutcomeKind
 from whence.tree.column_tree import ColumnTree
 
+_ENDED = (OutcomeKind.RETURNED, OutcomeKind.RAISED)
 _MOST = 200
 """More calls with the same inputs are not compared with one."""
 _MOST_READ = 20_000
@@ -95,7 +97,8 @@ class NotFullyRecorded(Exception):
 def inputs_key(call: CallRecipe) -> str | None:
     """A text that is equal for equal inputs; None if they are not known in full."""
     texts = []
-    for name, recipe in (*call.arguments.items(), *call.captured.items()):
+    sent = ((f"sent {number}", recipe) for number, recipe in enumerate(call.sent))
+    for name, recipe in (*call.arguments.items(), *call.captured.items(), *sent):
         if any(_is_unknown(part) or _may_hide_order(part) for part in walk(recipe)):
             return None
         texts.append(f"{name}={canonical(recipe)}")
@@ -188,7 +191,8 @@ class ReferenceRuns:
                     trees.append(record_run(self._version, output, seed, self._limit, whole))
                 except DidNotEnd as problem:
                     cut_off = str(problem)
-                    trees.append(open_trace(output))
+                    if output.exists():  # it may have been stopped before its first call
+                        trees.append(open_trace(output))
             for tree in trees:
                 self._check(tree)
         except WhenceError as problem:
@@ -227,6 +231,25 @@ class ReferenceRuns:
             return Comparison(Match.UNKNOWN, self.problem or "the reference was not run")
         unknown = [comparison for comparison in comparisons if comparison.match is Match.UNKNOWN]
         return unknown[0] if unknown else Comparison(Match.UNKNOWN, "its outcome varies")
+
+    def ends(self, ours: CallEquation) -> bool:
+        """Whether all equal calls of the reference's runs end, and there are some."""
+        key = inputs_key(ours.call)
+        found = []
+        for run in self.runs if key is not None else ():
+            positions = run.equal(ours.call, key or "")
+            if not positions or len(positions) > _MOST:
+                return False
+            for position in positions:
+                found.append(run.tree.columns.outcome[position] in _ENDED)
+                try:
+                    theirs = equation_at(run.tree, position)
+                except NotFullyRecorded:
+                    return False
+                is_same = compare_inputs(ours.call, theirs.call).match is Match.SAME
+                if not is_same or compare_state(ours, theirs).match is not Match.SAME:
+                    return False
+        return bool(found) and all(found)
 
     @staticmethod
     def _compare(ours: CallEquation, tree: ColumnTree, position: int) -> Comparison:
@@ -269,6 +292,8 @@ def record_run(
         paths=version.paths,
         rules=[rules.added, rules.only, rules.left_out],
         exchanged=exchanged,
+        test=version.test.name if version.test else "",
+        with_teardown=bool(version.test and version.test.with_teardown),
     )
     output.unlink(missing_ok=True)
     if not version.kind:

@@ -28,6 +28,7 @@ from whence.langs.python.oracles.worker.worker_protocol import (
     decode_message,
     encode_message,
 )
+from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import ForeignRecording, require_own
 
@@ -60,6 +61,8 @@ class ProgramVersion:
     rules: UserCodeRules = UserCodeRules()
     stdin: str = ""
     """The file that is its standard input."""
+    test: OneTest | None = None
+    """The only part of a run of pytest that is recorded."""
 
     def environment(self, seed: str = _HASH_SEED) -> dict[str, str]:
         """The environment of its processes."""

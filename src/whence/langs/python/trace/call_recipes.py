@@ -91,11 +91,14 @@ class CallRecipe:
     """What it wrote itself, by the number of the stream."""
     disturbed: str = ""
     """What others did to it between its steps, as a text; empty if nothing."""
+    sent: tuple[Recipe, ...] = ()
+    """The values that were sent into a generator, and the exceptions that were thrown into it."""
 
     def recipes(self) -> Iterator[Recipe]:
         """All of them."""
         yield from self.arguments.values()
         yield from self.captured.values()
+        yield from self.sent
         yield from self.changed.values()
         yield from self.outcome.yielded
         if self.outcome.value is not None:
@@ -133,6 +136,7 @@ class _Reading:
     now: dict[str, Recipe] = field(default_factory=dict)
     changed: dict[str, Recipe] = field(default_factory=dict)
     yielded: list[Recipe] = field(default_factory=list)
+    sent: list[Recipe] = field(default_factory=list)
     printed: list[tuple[int, str]] = field(default_factory=list)
     disturbed: str = ""
     closing: bool = False
@@ -267,6 +271,7 @@ class RecipeSource:
             changed_reads=changed_reads,
             printed=tuple(reading.printed),
             disturbed=reading.disturbed,
+            sent=tuple(reading.sent),
         )
 
     def _texts_among(self, positions: Int64s) -> tuple[Int64s, Int64s]:
@@ -279,7 +284,7 @@ class RecipeSource:
         if not code.flags & f.STEPPED:
             return int(self._records.positions.call_at[number])
         for position in map(int, self._records.events(number)):
-            if self._records.fields(position, 1)[0] in (f.RESUME, f.THROW):
+            if self._records.fields(position, 1)[0] in (f.RESUME, f.THROW, f.SEND):
                 return position
         return -1
 
@@ -307,13 +312,18 @@ class RecipeSource:
                 reading.yielded.append(value)
         elif record == f.RESUME:
             self._starts(reading, position)
-        elif record == f.THROW:
+        elif record in (f.THROW, f.SEND):
             self._starts(reading, position)
             _, _, place = self._records.fields(position, 2)
-            thrown, _ = self._recipe(reading, place, reading.next_root())
-            reading.closing = isinstance(thrown, ExceptionRecipe) and thrown.of == _CLOSING
+            passed, _ = self._recipe(reading, place, reading.next_root())
+            is_thrown = record == f.THROW
+            reading.closing = (
+                is_thrown and isinstance(passed, ExceptionRecipe) and passed.of == _CLOSING
+            )
             if not reading.closing:
-                reading.disturbed = "an exception was thrown into it"
+                reading.sent.append(passed)
+                what = "an exception was thrown" if is_thrown else "a value was sent"
+                reading.disturbed = f"{what} into it"
         elif record in (f.CHANGED, f.LOST):
             _, (_, which), place = self._records.fields(position, 2)
             if which >= len(reading.code.inputs):

@@ -9,8 +9,9 @@ from reference_versions import blamed, judged, run_recorded
 
 from whence.app.session_driver import SessionDriver
 from whence.langs.python.oracles.fork_at_call import compare_states
+from whence.langs.python.oracles.judging_ways import IN_PLACE
 from whence.langs.python.oracles.recipe_comparison import Match
-from whence.langs.python.oracles.reference_oracle import IN_PLACE, reference_oracle_for
+from whence.langs.python.oracles.reference_oracle import reference_oracle_for
 from whence.langs.python.oracles.worker.forked_versions import BEFORE
 from whence.langs.python.oracles.worker.version_call import ERRORS, VARIABLE
 from whence.model.verdict import Answer, Verdict

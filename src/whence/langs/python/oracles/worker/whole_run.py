@@ -12,6 +12,8 @@ from whence.langs.python.debuggee.run_as_python import Target, TargetKind, compi
 from whence.langs.python.oracles.worker.one_function_swap import swap_one_on_load
 from whence.langs.python.oracles.worker.rebuilt_call import WHOLE
 from whence.langs.python.oracles.worker.worker_protocol import RunConfig, decode_as
+from whence.langs.python.record import one_test
+from whence.langs.python.record.one_test import AwaitedTest, OneTest
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.recording import Recording, Settings
 from whence.langs.python.record.user_code import UserCodeRules
@@ -46,7 +48,8 @@ def main(interpreter: InterpreterStart, message: str) -> None:
     rules = UserCodeRules(*map(tuple, config.rules))
     chosen = WHOLE if config.whole_values else RecordOptions()
     options = replace(chosen, max_bytes=_MOST_BYTES)
-    recording = Recording(Settings(config.output, options, rules), target.words)
+    test = OneTest(config.test, config.with_teardown) if config.test else None
+    recording = Recording(Settings(config.output, options, rules), target.words, test)
 
     compiled = swap_one_on_load(*config.exchanged) if config.exchanged else compile_plainly
 
@@ -54,4 +57,10 @@ def main(interpreter: InterpreterStart, message: str) -> None:
         if recording.is_here:
             recording.finish(how, value)
 
-    launch(target, interpreter, recording.start, finished, compiled)
+    def start() -> None:
+        if test is None:
+            recording.start()
+        else:
+            one_test.awaited[:] = [AwaitedTest(test, recording.start, recording.stop)]
+
+    launch(target, interpreter, start, finished, compiled)

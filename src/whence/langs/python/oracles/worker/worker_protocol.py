@@ -54,6 +54,9 @@ class RunConfig:
     rules: Sequence[Sequence[str]]
     exchanged: Sequence[str] = ()
     """A file, the file that stands in for it, and the function whose code is taken from there."""
+    test: str = ""
+    """The only test of pytest that is recorded; empty: all is recorded."""
+    with_teardown: bool = False
 
 
 # --- requests ------------------------------------------------------------------------------------
