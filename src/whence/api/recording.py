@@ -34,6 +34,7 @@ from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.recording_signature import key_folder
 from whence.langs.python.recordings import new_recording, remove_companions
 from whence.langs.python.trace.trace_format import BY_EXCEPTION, ENDED
+from whence.printable_text import printable
 from whence.protocol import requests
 from whence.protocol.views import WhyView
 from whence.ui.terminal.screen_choice import choose_screen
@@ -264,10 +265,10 @@ def ask(expression: str) -> Any:
     at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if not at_terminal or is_recorded():
         return eval(code, frame.f_globals, frame.f_locals)
-    with Recorder(name=expression) as recorder:
+    with Recorder(name="whence.ask") as recorder:
         value = eval(code, frame.f_globals, frame.f_locals)
     screen = choose_screen(answers=None, output=None, plain=False)
-    screen.say(f"{expression} → {value!r}")
+    screen.say(f"{expression} → {printable(repr(value))}")
     reply = screen.read("Right? [y/n] ")
     if reply is not None and reply.strip().lower().startswith("n"):
         _hold(recorder)
