@@ -1,4 +1,5 @@
-"""Recordings that are made in the background: each is a `whence run`, `call` or `test` process.
+"""Recordings that are made in the background: each is a process of `whence run`, `call` or `test`,
+or of `whence check`, which records a fixed program again.
 
 A job is known by its handle as long as this process lives; the recordings stay. Nothing here reads
 what was recorded.
@@ -23,7 +24,7 @@ import whence
 from whence.protocol import requests, views
 from whence.protocol.problems import Code, Problem
 
-KINDS = ("run", "call", "test")
+KINDS = ("run", "call", "test", "check")
 MOST_OUTPUT = 8_000
 LONGEST_WAIT = 20.0
 MOST_RUNNING = 8
@@ -45,7 +46,10 @@ class RecordingJob:
         self._ended: float | None = None
         self._stopped = False
         self._output = b""
-        words = [request.kind, "--record-only", f"--record-list={self._list}", *request.options]
+        self._is_check = request.kind == "check"
+        words = [request.kind, *request.options]
+        if not self._is_check:
+            words += ["--record-only", f"--record-list={self._list}"]
         if request.time_limit is not None and request.kind != "test":
             words.append(f"--time-limit={request.time_limit:g}")
         separator = ["--"] if request.kind == "test" else []
@@ -105,11 +109,12 @@ class RecordingJob:
         running = self.is_running
         recordings = [] if running else self._recordings()
         seconds = (self._ended or time.monotonic()) - self._began
-        state = "running" if running else "done" if recordings else "failed"
+        is_done = bool(recordings) or (self._is_check and self._process.returncode in (0, 1))
+        state = "running" if running else "done" if is_done else "failed"
         if self._stopped and not running:
             state = "stopped"
         output = self._output.decode(errors="replace")
-        problem = "" if running or recordings else self._problem(output)
+        problem = "" if running or is_done else self._problem(output)
         return views.JobView(
             self.handle,
             state,

@@ -33,9 +33,9 @@ def write_report(
     if driver.inside is not None:
         inside = driver.inside.state, driver.inside.diagnosis(react(driver.inside.state))
     if request.format == "json":
-        report = _record(driver, diagnosis, findings)
+        report = record_of(driver, diagnosis, findings)
         if inside is not None and driver.inside is not None:
-            report["zoom"] = _record(driver.inside, inside[1])
+            report["zoom"] = record_of(driver.inside, inside[1])
         plain = request.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(request.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif request.format == "html":
@@ -54,9 +54,10 @@ def write_report(
         note(_written_test(request.regression_test, driver, diagnosis))
 
 
-def _record(
+def record_of(
     driver: SessionDriver, diagnosis: Diagnosis, findings: Findings = NOT_ASKED
 ) -> dict[str, object]:
+    """The object that `--format json` writes of a session."""
     counts = driver.counts
     return record(
         driver.state,

@@ -14,6 +14,7 @@ import selectors
 import socket
 import struct
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -38,6 +39,26 @@ def default_socket() -> Path:
     if runtime.is_absolute() and runtime.is_dir():
         return runtime / "whence" / "serve.sock"
     return state_folder() / "serve.sock"
+
+
+@contextlib.contextmanager
+def own_streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Standard input and output for messages alone.
+
+    Processes that are started meanwhile read nothing from there, and print to standard error: a
+    re-run of a program must not write between two messages.
+    """
+    source, target = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
+    with source, target:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        try:
+            yield source, target
+        finally:
+            os.dup2(source.fileno(), 0)
+            os.dup2(target.fileno(), 1)
 
 
 def serve_lines(host: SessionHost, source: IO[bytes], target: IO[bytes]) -> None:

@@ -17,29 +17,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import whence
-from whence.app import oracle_gathering, session_lookups
-from whence.app.frontends import named_or_last, open_any
+from whence.app import session_lookups
+from whence.app.frontends import named_or_last
 from whence.app.recording_jobs import RecordingJobs
-from whence.app.service_progress import ServiceProgress
-from whence.app.session_opening import (
-    Log,
-    Surroundings,
-    check_request,
-    own_log,
-    prepare_session,
-)
-from whence.app.session_request import SessionRequest
+from whence.app.served_session import open_service
 from whence.app.session_service import SessionService
 from whence.app.session_views import SessionViews
 from whence.errors import WhenceError, bug_notice
 from whence.model.diagnosis import Diagnosis
 from whence.model.value import cut
-from whence.ports import Opened
 from whence.protocol import requests, views
 from whence.protocol.problems import Code, Problem, problem_of
 from whence.protocol.requests import METHODS, READERS, VERSION
-from whence.session import log_entries
-from whence.store.session_log import SessionLog, default_path, is_session, log_header, put_aside
+from whence.store.session_log import default_path, is_session, log_header
 from whence.typed_json import to_data
 from whence.user_folders import state_folder
 
@@ -200,7 +190,7 @@ class SessionHost:
                     return self._again(earlier, request)
             if earlier is not None:
                 self._close(requests.Close(handle))
-            session = self._opened(path, handle, request)
+            session = open_service(path, handle, request)
             with self._lock:
                 self._sessions[handle] = session
             return session
@@ -220,41 +210,6 @@ class SessionHost:
         if request.log:
             return str(Path(request.log).expanduser().absolute())
         return default_path(path).stem[-_DIGEST:]
-
-    def _opened(self, path: Path, handle: str, request: requests.Open) -> SessionService:
-        opened = open_any(path)
-        wanted = _session_request(request)
-        check_request(wanted, opened.tree)
-        notes: list[str] = []
-        if opened.trust is not None and opened.trust.why_foreign():
-            if request.trust_recording:
-                opened.trust.allow()
-            else:
-                notes.append(
-                    f"{path}: {opened.trust.why_foreign()}. Its program is not executed, so marks "
-                    "and re-runs are left out; open with trust_recording allows them."
-                )
-        resources = ExitStack()
-        try:
-            surroundings = Surroundings(
-                notes.append,
-                ServiceProgress(),
-                lambda: _log(request, opened, path, notes.append),
-                answer_sink=oracle_gathering.answer_writer(wanted, opened, path, notes.append),
-            )
-            prepared = prepare_session(wanted, opened, path, surroundings, resources)
-            session = SessionService(
-                handle, path, prepared.driver, resources, notes, opened.symptoms
-            )
-            opening = () if request.wrong else prepared.judged_run(surroundings)
-            if isinstance(opening, Diagnosis):
-                notes.append(f"The fault is in no call that was recorded: {opening.reason}.")
-                opening = ()
-            session.begin(prepared, opening, request.wrong, fresh=request.fresh)
-        except BaseException:
-            resources.close()
-            raise
-        return session
 
     def _zoom(self, request: requests.Zoom) -> views.SessionView:
         session = self.session(request.session)
@@ -321,36 +276,6 @@ def _diagnosis(session: SessionService, request: requests.Diagnosis) -> views.Di
     if session.outcome is None:
         raise Problem(Code.NOT_NOW, "it is not known yet what is wrong about this run")
     return _views(session).diagnosis(session.outcome, "the session goes on")
-
-
-def _session_request(request: requests.Open) -> SessionRequest:
-    return SessionRequest(
-        strategy=request.strategy or None,
-        trust=request.trust,
-        reference=request.reference or None,
-        oracle=request.oracles,
-        no_oracle=request.without_oracles,
-        rerun=request.may_run,
-        fresh=request.fresh,
-        remember=request.remember,
-        trust_recording=request.trust_recording,
-    )
-
-
-def _log(
-    request: requests.Open, opened: Opened, path: Path, note: Callable[[str], None]
-) -> Log | None:
-    """The log of a session, which is opened for this process alone."""
-    if not request.keep:
-        return None
-    file = Path(request.log).expanduser() if request.log else default_path(path)
-    if request.fresh and file.exists():
-        if not is_session(file):
-            raise WhenceError(f"{file} is not a whence session, so it is left alone")
-        note(f"The earlier session is in {put_aside(file)}.")
-    if request.log:
-        return SessionLog(file, opened.tree, str(path.absolute()), log_entries, note)
-    return own_log(file, opened, path.absolute(), note)
 
 
 def _log_of(handle: str) -> str:

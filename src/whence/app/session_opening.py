@@ -80,8 +80,9 @@ def prepare_session(
     *,
     top_is_wrong: bool = False,
     is_zoom: bool = False,
+    more_oracles: Sequence[Oracle] = (),
 ) -> PreparedSession:
-    """Put a session together.
+    """Put a session together. `more_oracles` are asked after those that the request names.
 
     `top_is_wrong`: the user has already said so. `is_zoom`: the tree holds the steps of one call;
     oracles do not know them, and answers are not stored.
@@ -90,6 +91,7 @@ def prepare_session(
     settings = _settings(request, tree)
     ours = OracleSet() if is_zoom else oracle_gathering.language_oracles(opened, request)
     oracles = [] if is_zoom else oracle_gathering.gather(request, opened, path, ours, note)
+    oracles = [*oracles, *more_oracles]
     resources.callback(oracle_gathering.close, oracles)
     settings += oracle_gathering.turned_off(request, oracles)
     log = surroundings.log()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.app.report_writing import record_of
 from whence.app.session_driver import SessionDriver
 from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
@@ -27,7 +28,6 @@ from whence.protocol.views import (
 )
 from whence.report.question_content import last_judged
 from whence.report.raising import own_primitive
-from whence.report.record import record
 from whence.report.text import lines as report_lines
 from whence.search.instances import retained_instances
 from whence.session.events import Ask, Exhausted, Found, Outcome, Revise
@@ -191,16 +191,7 @@ class SessionViews:
         driver, state = self.driver, self.driver.state
         found = driver.diagnosis(outcome, left)
         findings = driver.findings(found)
-        counts = driver.counts
-        data = record(
-            state,
-            found,
-            person=counts.person,
-            oracles=counts.oracles,
-            characters=counts.characters,
-            sources=driver.sources,
-            findings=findings,
-        )
+        data = record_of(driver, found, findings)
         text = "\n".join(report_lines(state, found, driver.sources, findings))
         rest = isinstance(outcome, Exhausted) and outcome.rest
         return DiagnosisView(found.status.value, text, data, rest, self._can_zoom(found))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from whence.app.serving import SocketServer, default_socket, serve_lines
+from whence.app.serving import SocketServer, default_socket, own_streams, serve_lines
 from whence.app.session_host import SessionHost
-from whence.printable_text import raw
 
 
 def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,9 +31,8 @@ def run(options: argparse.Namespace) -> int:
     host = SessionHost()
     try:
         if options.socket is None:
-            # What anything else prints must not get between the messages.
-            output, sys.stdout = raw(sys.stdout).buffer, sys.stderr
-            serve_lines(host, sys.stdin.buffer, output)
+            with own_streams() as (source, target):
+                serve_lines(host, source, target)
             return 0
         server = SocketServer(host, Path(options.socket) if options.socket else default_socket())
         try:

@@ -40,26 +40,32 @@ class PythonFunction:
     """Asks a function."""
 
     name: str
-    function: Callable[[dict[str, Any]], Any]
+    function: Callable[[Any], Any]
+    described: Callable[[Question], Any] | None = None
+    """Makes what the function is given of a question; None: the dictionary above."""
 
     def judge(self, question: Question) -> Verdict | None:
         """What the function says of the call."""
-        call = {"node": question.node, **as_dictionary(question.call)}
+        equation = question.call.equation()
         try:
             with contextlib.redirect_stdout(sys.stderr):
+                if self.described is None:
+                    call = {"node": question.node, **as_dictionary(question.call)}
+                else:
+                    call = self.described(question)
                 verdict = self.function(call)
         except Exception as problem:
             frame = traceback.extract_tb(problem.__traceback__)[-1]
             raise WhenceError(
                 f"the oracle {self.name} raised {type(problem).__name__}: {problem} "
-                f"({frame.filename}:{frame.lineno}), about {call['equation']}; mend it, or let it "
+                f"({frame.filename}:{frame.lineno}), about {equation}; mend it, or let it "
                 "return None where it does not know"
             ) from problem
         if verdict is None:
             return None
         if not isinstance(verdict, bool | str) or verdict not in _VERDICTS:
             raise WhenceError(
-                f"the oracle {self.name} said {verdict!r} about {call['equation']}; it may say "
+                f"the oracle {self.name} said {verdict!r} about {equation}; it may say "
                 'True, False, "right", "wrong", "inadmissible" or None'
             )
         return _VERDICTS[verdict]

@@ -11,6 +11,7 @@ from whence.errors import WhenceError
 from whence.model.call import Binding, Call, Location, OutcomeKind
 from whence.model.question import Question
 from whence.model.value import Kind, Limits, cut
+from whence.ports import Tree
 from whence.protocol.values import Bounds, ValueView, value_view
 from whence.protocol.views import (
     CallRow,
@@ -153,14 +154,14 @@ def _callers(state: State, position: int) -> list[int]:
 
 
 def _callees(state: State, position: int, sources: Sources) -> tuple[tuple[CallRow, ...], int]:
-    callees = callee_positions(state, position, MOST_CALLEES)
+    callees = callee_positions(state.tree, position, MOST_CALLEES)
     rows = tuple(call_row(state, at, sources) for at in callees)
-    return rows, count_callees(state, position) - len(rows)
+    return rows, count_callees(state.tree, position) - len(rows)
 
 
-def callee_positions(state: State, position: int, most: int) -> list[int]:
+def callee_positions(tree: Tree, position: int, most: int) -> list[int]:
     """The positions of the first calls that a call made."""
-    columns, callees = state.tree.columns, list[int]()
+    columns, callees = tree.columns, list[int]()
     at, end = position + 1, int(columns.end[position])
     while at < end and len(callees) < most:
         callees.append(at)
@@ -168,9 +169,9 @@ def callee_positions(state: State, position: int, most: int) -> list[int]:
     return callees
 
 
-def count_callees(state: State, position: int) -> int:
+def count_callees(tree: Tree, position: int) -> int:
     """How many calls a call made."""
-    columns = state.tree.columns
+    columns = tree.columns
     return int(np.count_nonzero(columns.parent[position + 1 : columns.end[position]] == position))
 
 
@@ -309,7 +310,7 @@ def _calls_by_line(state: State, position: int, call: Call) -> dict[int, list[in
     """For the lines of a call's own source, the calls that they made."""
     where, tree = call.where(), state.tree
     calls: dict[int, list[int]] = {}
-    for at in callee_positions(state, position, MOST_CALLS_OF_SOURCE):
+    for at in callee_positions(state.tree, position, MOST_CALLS_OF_SOURCE):
         try:
             site = tree.call(at).site
         except WhenceError:

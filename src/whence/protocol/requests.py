@@ -56,9 +56,9 @@ class Record:
 
     command: tuple[str, ...]
     """`script.py ARGS`, `-m MODULE ARGS` or `-c CODE ARGS`; of `call`: `MODULE:FUNCTION ARGS`; of
-    `test`: the arguments of pytest."""
+    `test`: the arguments of pytest; of `check`: a recording, whose program runs again."""
     kind: str = "run"
-    """`run`, `call` or `test`."""
+    """`run`, `call`, `test` or `check`."""
     folder: str = ""
     time_limit: float | None = None
     """Seconds after which the program is stopped; what was recorded is kept."""

@@ -73,12 +73,29 @@ DESCRIPTIONS: dict[str, str] = {strategy.name: text for strategy, text in _ALL}
 _MOST_STEPS = 4
 
 
+def register_strategy(strategy: Strategy, description: str = "") -> None:
+    """Let sessions of this process use a strategy by its name."""
+    name = strategy.name
+    if name in {known.name for known, _ in _ALL} or spelled(name) != name:
+        raise UsageError(
+            f"{name!r} cannot be the name of a strategy: it is taken, or not in lower case with "
+            "hyphens"
+        )
+    STRATEGIES[name] = strategy
+    DESCRIPTIONS[name] = description or "registered by a program"
+
+
+def spelled(name: str) -> str:
+    """A name as strategies are named."""
+    return name.strip().lower().replace("_", "-").replace(" ", "-")
+
+
 def find_strategy(name: str) -> Strategy:
     """The strategy with this name, or with the only name that starts so.
 
     `middleweight:5` is Mercury's strategy with a step size of 5.
     """
-    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    wanted = spelled(name)
     base, _, parameter = wanted.partition(":")
     number = parameter.isascii() and parameter.isdecimal() and len(parameter) <= _MOST_STEPS
     if base == "middleweight" and number and int(parameter) > 0:

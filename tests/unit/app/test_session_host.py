@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import whence
 from whence.app.session_client import result_of
 from whence.app.session_host import MAX_REQUEST, SessionHost
 from whence.protocol.problems import Problem
@@ -182,14 +183,14 @@ def test_parts_are_marked_by_their_paths(ask: Session, recording: Path) -> None:
     assert code_of(problem) == "no-such-part"
 
 
+def make() -> dict[str, object]:
+    return {"rows": list(range(500)), "name": "x" * 300}
+
+
 def test_values_unfold_bit_by_bit(ask: Session, tmp_path: Path) -> None:
-    (tmp_path / "big.py").write_text(
-        "def make():\n    return {'rows': list(range(500)), 'name': 'x' * 300}\n\nmake()\n"
-    )
-    job = ask("record", command=["big.py"], folder=str(tmp_path), options=["--whole-values"])
-    while job["state"] == "running":
-        job = ask("job", job=job["job"], wait=10.0)
-    ask.begin(Path(job["recording"]), wrong="result")
+    with whence.record(tmp_path / "block.whence", only=(__file__,), whole_values=True):
+        make()
+    ask.begin(tmp_path / "block.whence", wrong="result")
     call = ask("calls", function="make")["rows"][0]["call"]
     whole = ask("value", call=call, path="result", text=100)
     rows, name = (part["value"] for part in whole["parts"])
@@ -305,6 +306,7 @@ def test_a_recording_that_never_ends_is_stopped(ask: Session, tmp_path: Path) ->
     assert [one["job"] for one in ask("jobs")["jobs"]] == [job["job"]]
 
 
+@pytest.mark.soak
 def test_a_program_that_cannot_be_recorded_says_why(ask: Session, tmp_path: Path) -> None:
     job = ask("record", command=["missing.py"], folder=str(tmp_path))
     while job["state"] == "running":
@@ -313,6 +315,7 @@ def test_a_program_that_cannot_be_recorded_says_why(ask: Session, tmp_path: Path
     assert "missing.py" in job["problem"]
 
 
+@pytest.mark.soak
 def test_a_failing_test_is_recorded_and_its_operand_is_asked_for(
     ask: Session, tmp_path: Path
 ) -> None:

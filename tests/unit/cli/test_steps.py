@@ -32,6 +32,21 @@ def test_a_session_is_held_in_single_commands() -> None:
     assert "= True" not in step("next", handle)
 
 
+def test_serve_answers_lines_and_whatever_else_is_printed_stays_out(tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(
+        "import os\nos.write(1, b'loud')\n\n\ndef judge(call):\n    print('loud')\n"
+    )
+    request = {"recording": str(EXAMPLES / "sqrtest.jsonl"), "keep": False}
+    request["oracles"] = ["python:judge:judge"]
+    lines = [{"method": "hello", "id": 1}, {"method": "open", "id": 2, "params": request}]
+    typed = "".join(f"{json.dumps(line)}\n" for line in lines)
+    result = whence("serve", stdin=typed, cwd=tmp_path, env=ALONE)
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first["result"]["protocol"] == 1
+    assert second["result"]["needs"] == "question"
+    assert "loud" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [

@@ -89,9 +89,10 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
     """All that can be done with the tree of a recording."""
     recording = recording_summary(tree)
     assert recording is not None, "the tree of a trace knows its recording"
-    reruns = ProgramReruns(path, tree)
     recorded = OperandProvenance(TraceProvenance(tree), tree, path)
-    provenance = FallbackProvenance(recorded, reruns.provenance)
+    # A part of a running program has no command, so nothing can run it again.
+    reruns = ProgramReruns(path, tree) if recording.header.words else None
+    provenance = recorded if reruns is None else FallbackProvenance(recorded, reruns.provenance)
     files = source_files(recording)
     return Opened(
         tree=tree,
@@ -99,7 +100,7 @@ def opened_recording(path: Path, tree: ColumnTree) -> Opened:
         reruns=reruns,
         replay=reruns,
         trust=PythonRecordingTrust(path, recording.header),
-        history=PythonHistory(provenance),
+        history=PythonHistory(provenance) if isinstance(provenance, FallbackProvenance) else None,
         oracles=PythonOracles(tree),
         priors=PythonPriors(tree),
         symptoms=PythonSymptoms(tree, path),

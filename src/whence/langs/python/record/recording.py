@@ -137,6 +137,15 @@ class WrittenRecording:
     problem: str | None
 
 
+_under_way: list[Recording] = []
+"""The recordings that were started in this process and not stopped."""
+
+
+def is_recorded() -> bool:
+    """Whether this process is being recorded: only one recording can observe it."""
+    return bool(_under_way)
+
+
 class Recording:
     """One trace file and the backend that fills it.
 
@@ -144,8 +153,14 @@ class Recording:
     """
 
     def __init__(
-        self, settings: Settings, command: Sequence[str], test: OneTest | None = None
+        self,
+        settings: Settings,
+        command: Sequence[str],
+        test: OneTest | None = None,
+        block: str = "",
     ) -> None:
+        """`block`: the name of a part of a running program that is recorded. There is no command
+        then, since nothing could run that part alone again."""
         self._descriptor = -1
         self.instead_of = ""
         """The file that was in use, if another one had to be taken."""
@@ -159,6 +174,7 @@ class Recording:
             settings = replace(settings, output=output)
         self._settings = settings
         self._command = tuple(command)
+        self._block = block
         self._test = test
         self._shown = settings.output
         self._output = os.path.abspath(settings.output)
@@ -250,7 +266,7 @@ class Recording:
             "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
             "pid": self._process,
             "options": {**_quote(self._settings), "threads": len(sys._current_frames())},
-            "root": " ".join(self._command) if self._test is None else self._test.name,
+            "root": self._root(),
             "run": self._run,
             "clock": time.time_ns(),
         }
@@ -261,7 +277,7 @@ class Recording:
         family = self._family
         if family is not None and family.is_child:
             how = "" if family.call is None else ", forked"
-            command = " ".join(" ".join(self._command).split())
+            command = " ".join((self._block or " ".join(self._command)).split())
             if len(command) > _LONG_COMMAND:
                 command = command[:_LONG_COMMAND] + "…"
             header["root"] = f"process {self._process}: {command}{how}"
@@ -271,6 +287,12 @@ class Recording:
                 "call": family.call,
             }
         return header
+
+    def _root(self) -> str:
+        """What the node at the top is called."""
+        if self._test is not None:
+            return self._test.name
+        return self._block or " ".join(self._command)
 
     @property
     def is_here(self) -> bool:
@@ -313,6 +335,7 @@ class Recording:
         self.own_processes()
         self._has_earlier_threads = _run_user_code(UserCode(self._settings.rules))
         self._begin()
+        _under_way.append(self)
         if self._family is not None:
             os.register_at_fork(after_in_child=self._forked)
 
@@ -359,6 +382,8 @@ class Recording:
         if not self._ended:
             self._ended = True
             self._backend.stop()
+            if self in _under_way:
+                _under_way.remove(self)
 
     def finish(self, how: int, value: object) -> WrittenRecording:
         """Record no further, and close the file."""
@@ -400,6 +425,7 @@ class Recording:
     before_hard_exit: Callable[[], object] = staticmethod(lambda: None)
     """What has to end before a recording is signed that ends by `os._exit`."""
     _ended = False
+    _block = ""
     _test: OneTest | None = None
     _has_earlier_threads = False
     _processes: tuple[object, bool] = (None, False)
