@@ -25,7 +25,7 @@ from whence.langs.python.debuggee.run_as_python import fresh_main
 from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.recording import MAX_BYTES, Recording
 
-_OFF = {
+OFF = {
     # What writes files or talks to somebody.
     "xmlpath": None, "htmlpath": None, "report_log": None, "json_report": False, "pastebin": None,
     "usepdb": False, "trace": False,
@@ -33,7 +33,7 @@ _OFF = {
     "maxfail": 0, "reruns": 0, "lf": False, "failedfirst": False, "newfirst": False,
     "stepwise": False, "pyargs": False,
 }  # fmt: skip
-_CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
+CHOOSERS = ("lfplugin", "nfplugin", "stepwiseplugin")
 
 
 def main(interpreter: InterpreterStart, written: str) -> None:
@@ -75,7 +75,7 @@ class RecordedTest:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Turn off the options that would leave something behind, and watch the test."""
-        for name, off in _OFF.items():
+        for name, off in OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, off)
         phases = RecordedPhases(self._start, self._stop, with_teardown=self._request.with_teardown)
@@ -86,7 +86,7 @@ class RecordedTest:
         """Collect only the file of the test."""
         config = session.config
         config.args = [_argument(self._request)]
-        for name in _CHOOSERS:
+        for name in CHOOSERS:
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None:
                 config.pluginmanager.unregister(plugin)
