@@ -17,28 +17,26 @@ from dataclasses import dataclass
 
 from whence.langs.python.witnesses.evidence import Evidence
 
-_LAST = -100.0
-
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How much each term counts."""
 
-    spectrum: float = 1.0
+    spectrum: float = 1.5
     new_lines: float = 0.5
     stack: float = 1.5
     stack_decay: float = 0.6
     raised: float = 0.2
-    depth: float = 0.15
-    named: float = 1.0
-    size: float = 0.3
-    late: float = 0.5
-    operand: float = 1.0
+    depth: float = 0.1
+    named: float = 0.5
+    size: float = 0.45
+    late: float = 0.75
+    operand: float = 0.5
     operand_decay: float = 0.7
     lacks: float = 2.0
     changed: float = 2.0
     age: float = 0.5
-    imports: float = 1.0
+    imports: float = -100.0
 
 
 WEIGHTS = Weights()
@@ -71,5 +69,5 @@ def terms(evidence: Evidence, weights: Weights = WEIGHTS) -> dict[str, float]:
     elif evidence.days_old is not None:
         result["age"] = weights.age / (1 + evidence.days_old / _MONTH)
     if evidence.only_imports and not evidence.lacks:
-        result["imports"] = _LAST * weights.imports
+        result["imports"] = weights.imports
     return result

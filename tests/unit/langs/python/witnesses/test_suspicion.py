@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whence.langs.python.witnesses.evidence import Evidence, Place
 from whence.langs.python.witnesses.reasons import reasons
-from whence.langs.python.witnesses.suspicion import terms
+from whence.langs.python.witnesses.suspicion import WEIGHTS, terms
 
 BASE = Evidence(Place("/p/m.py", "f"), line=3, lines=4, passing=4, passing_calls=6, depth=2)
 
@@ -64,3 +66,12 @@ def test_the_reasons_name_the_line_that_no_passing_test_ran() -> None:
     assert "it ran 1 call below the call that made what the assertion compares" in told
     spectrum = replace(BASE, passing=0, rarest=7)
     assert "no passing test ran line 7, 6 ran others" in reasons(spectrum, terms(spectrum), 6)
+
+
+def test_the_manual_states_the_weights() -> None:
+    manual = (Path(__file__).parents[5] / "docs" / "ranking.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| (.*) \|$", manual, re.MULTILINE))
+    for field in fields(WEIGHTS):
+        term = field.name.removesuffix("_decay").replace("_", " ")
+        weight = f"{getattr(WEIGHTS, field.name):g}".replace("-", "−")
+        assert weight in rows[term].replace(".0", ""), f"{term}: {weight}"
