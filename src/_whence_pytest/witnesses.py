@@ -21,13 +21,13 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 import pytest
-from whence.langs.python.debuggee.typed_json import reader
 
 from _whence_pytest.executed_lines import executed_lines
 from _whence_pytest.recorded_test import CHOOSERS, OFF
 from _whence_pytest.retest_request import HOOKS
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.witnesses.witness_request import Code, Frame, RanTest, WitnessRequest
+from whence.typed_json import reader
 
 _MOST_FILES = 40
 _MOST_LOOKED_AT = 3_000

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.witnesses.witness_request import Code, RanTest, WitnessRequest
+from whence.typed_json import reader, to_data
 
 _COLLECTING = 20.0
 """Seconds that pytest may take besides running tests."""
