@@ -23,7 +23,7 @@ from types import CodeType, FrameType, TracebackType
 import pytest
 
 from _whence_pytest.executed_lines import executed_lines
-from _whence_pytest.recorded_test import CHOOSERS, OFF
+from _whence_pytest.recorded_test import keep_cache, turn_off_reports, unregister_choosers
 from _whence_pytest.retest_request import HOOKS
 from whence.langs.python.record.user_code import UserCode, UserCodeRules
 from whence.langs.python.witnesses.witness_request import Code, Frame, RanTest, WitnessRequest
@@ -64,9 +64,7 @@ class Witnesses:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Turn off the options that would leave something behind or end the run early."""
-        for name, off in OFF.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, off)
+        turn_off_reports(config)
         config.option.continue_on_collection_errors = True
 
     @pytest.hookimpl(tryfirst=True)
@@ -77,10 +75,12 @@ class Witnesses:
         patterns = [*config.getini("python_files"), own.name]
         others = related_files(config.rootpath, own, patterns, self._request.names)
         config.args = [str(path) for path in [own, *others]]
-        for name in CHOOSERS:
-            plugin = config.pluginmanager.get_plugin(name)
-            if plugin is not None:
-                config.pluginmanager.unregister(plugin)
+        unregister_choosers(config)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Leave pytest's cache as the whole run left it."""
+        keep_cache(session.config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
