@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from whence.model.ranking import RankedCall, RankedFunction, Ranking
 from whence.model.value import cut
@@ -19,6 +20,7 @@ MOST_CALLS = 5
 MOST_WRITTEN = 1_000
 """The most functions in JSON."""
 _NARROWEST = 40
+_MARGIN = " " * 5
 
 
 def lines(ranking: Ranking, tree: Tree, folder: Path, width: int) -> Iterator[str]:
@@ -31,8 +33,9 @@ def lines(ranking: Ranking, tree: Tree, folder: Path, width: int) -> Iterator[st
     yield ""
     for number, function in enumerate(ranking.functions[:MOST_FUNCTIONS], start=1):
         yield f"{number:>3}. {function.qualname}  {_place(function, folder)}"
-        if function.reasons:
-            yield cut(f"     {'; '.join(function.reasons)}", width)
+        yield from wrap(
+            "; ".join(function.reasons), width, initial_indent=_MARGIN, subsequent_indent=_MARGIN
+        )
     more = len(ranking.functions) - MOST_FUNCTIONS
     if more > 0:
         yield f"     and {more:,} more that ran"

@@ -10,8 +10,11 @@ _MOST = 4
 
 
 def reasons(evidence: Evidence, terms: Mapping[str, float], witnesses: int) -> tuple[str, ...]:
-    """The reasons, the weightiest first."""
-    ordered = sorted(terms, key=lambda name: -abs(terms[name]))
+    """The reasons, the weightiest first; that no passing test ran a line comes before all."""
+    only_here = evidence.passing == 0
+    ordered = sorted(
+        terms, key=lambda name: (not (only_here and name == "spectrum"), -abs(terms[name]))
+    )
     texts = (_reason(name, evidence, witnesses) for name in ordered)
     return tuple(text for text in texts if text)[:_MOST]
 
