@@ -148,7 +148,7 @@ def header(question: Question, number: int) -> str:
         return f"Question {number}"
     least, most = question.to_come
     left = f"{least} to {most} more" if least else f"up to {most} more"
-    return f"Question {number} ({left if most else 'maybe the last one'})"
+    return f"Question {number} ({left if most > 1 else 'maybe the last one'})"
 
 
 def prompt(question: Question, number: int = 1) -> str:
@@ -371,7 +371,7 @@ def _is_cut(call: Call, shown: Sequence[Line], usual: frozenset[str]) -> bool:
 def _changed_values(effect: Effect) -> Iterator[Value]:
     """What is to be seen of an effect."""
     for change in changes(effect.before, effect.after):
-        if change.after is not None and not change.is_unseen():
+        if change.after is not None and not (change.is_unseen() or change.is_inside()):
             yield change.after
 
 
@@ -390,12 +390,17 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
     """What a call changed: one line for each part, under a common heading where there are several
     parts of one value."""
     unseen: list[str] = []
+    inside: list[str] = []
     parts: list[ChangedPart] = []
     for effect in effects:
+        if Change((), effect.before, effect.after).is_inside():
+            inside.append(effect.target)
+            continue
         found = changed_parts(effect)
-        parts += [part for part in found if not part.change.is_unseen()]
+        inside += [part.name for part in found if part.change.is_inside()]
         unseen += [part.name for part in found if part.change.is_unseen()]
         unseen += [] if found else [effect.target]
+        parts += [part for part in found if part.name not in (*inside, *unseen)]
     shown: list[str] = []
     for holder, group in groupby(parts[:_CHANGES], key=lambda part: part.holder):
         changed = list(group)
@@ -407,6 +412,8 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
             shown += _in_rows(lines, width, _VERBS)
     if len(parts) > _CHANGES:
         shown.append(f"it changed … {len(parts) - _CHANGES} more parts")
+    if inside:
+        shown.append(cut(f"it changed the inside of {', '.join(inside)} (show prints it)", width))
     if unseen:
         where = "a part that was" if len(unseen) == 1 else "parts that were"
         end = f" in {where} not recorded"
@@ -522,12 +529,14 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     if is_raised and raised is not None:
         by = f" by {context.raised_by}" if context.raised_by else ""
         texts.append(f"raised {_line(raised, where, sources)}{by}")
-    called, site = sources.called_as(call), call.site
+    called, site = " ".join(sources.called_as(call).split()), call.site
     if called and site is not None and (earlier is None or earlier.site != site):
         at = _line(site, where, sources)
         room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
-        if room >= min(len(called), _LEGIBLE) and not is_plain_call(called):
-            texts.append(f"called as {cut(called, room)} {at}")
+        shown = cut(called, room)
+        says_nothing = is_plain_call(called) or shown.endswith("(…")
+        if room >= min(len(called), _LEGIBLE) and not says_nothing:
+            texts.append(f"called as {shown} {at}")
     text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
 
