@@ -4,8 +4,9 @@ pytest loads this module in every run of everybody who has whence installed. So 
 options; whence itself, and the rest of this package, is loaded when one of them is given.
 
 Three kinds of processes take part: the one in which tests fail (`failures.py`; with xdist the
-controller), a fresh one for each failing test (`recorded_test.py`), and for `whence test --learn`
-those in which tests run (`learning.py`).
+controller), a fresh one for each failing test (`recorded_test.py`), for `whence test --learn` those
+in which tests run (`learning.py`), and for `whence test --rank` one that runs other tests as
+witnesses (`witnesses.py`).
 
 PYTEST_DONT_REWRITE: this package has no test assertions. If it is imported before pytest, pytest
 would warn that it cannot rewrite them; where warnings are errors, no test would run.
@@ -41,9 +42,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--whence-user-code", action="append", default=[], metavar="PACKAGE|PATH",
         help="record this code although it is installed or part of Python (may be repeated)",
     )  # fmt: skip
-    # For `whence test`: the file that lists the recordings, and the folder to learn from.
+    # For `whence test`: the file that lists the recordings, the folder to learn from, and the
+    # request to run other tests as witnesses.
     group.addoption("--whence-list", type=Path, default=None, help=argparse.SUPPRESS)
     group.addoption("--whence-learn", type=Path, default=None, help=argparse.SUPPRESS)
+    group.addoption("--whence-witnesses", type=Path, default=None, help=argparse.SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -72,7 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
         from _whence_pytest.learning import Learning
 
         config.pluginmanager.register(Learning(config, learn), "whence-learning")
-    if config.getoption("whence") and not hasattr(config, "workerinput"):
+    witnesses: Path | None = config.getoption("whence_witnesses")
+    if witnesses is not None:
+        from _whence_pytest.witnesses import Witnesses
+
+        config.pluginmanager.register(Witnesses(witnesses), "whence-witnesses")
+    elif config.getoption("whence") and not hasattr(config, "workerinput"):
         from _whence_pytest.failures import Failures
 
         failures = Failures(config, _first_path, dict(_environment))

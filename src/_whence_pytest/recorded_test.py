@@ -75,9 +75,7 @@ class RecordedTest:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Turn off the options that would leave something behind, and watch the test."""
-        for name, off in _OFF.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, off)
+        turn_off_reports(config)
         phases = RecordedPhases(self._start, self._stop, with_teardown=self._request.with_teardown)
         config.pluginmanager.register(phases, "whence-phases")
 
@@ -86,10 +84,7 @@ class RecordedTest:
         """Collect only the file of the test."""
         config = session.config
         config.args = [_argument(self._request)]
-        for name in _CHOOSERS:
-            plugin = config.pluginmanager.get_plugin(name)
-            if plugin is not None:
-                config.pluginmanager.unregister(plugin)
+        unregister_choosers(config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -99,9 +94,7 @@ class RecordedTest:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reply, and leave pytest's cache as the whole run left it."""
-        cache = getattr(session.config, "cache", None)
-        if cache is not None:
-            cache.set = lambda key, value: None
+        keep_cache(session.config)
         self._finish()
         write(self._reply, Path(self._request.reply))
 
@@ -158,6 +151,28 @@ class RecordedTest:
             cut_off=written.size >= (self._request.settings.options.max_bytes or MAX_BYTES),
             problem=self._problem or written.problem or "",
         )
+
+
+def turn_off_reports(config: pytest.Config) -> None:
+    """Turn off the options that write something, or that stop, repeat or choose tests."""
+    for name, off in _OFF.items():
+        if hasattr(config.option, name):
+            setattr(config.option, name, off)
+
+
+def unregister_choosers(config: pytest.Config) -> None:
+    """Take out the plugins that leave out tests or change their order."""
+    for name in _CHOOSERS:
+        plugin = config.pluginmanager.get_plugin(name)
+        if plugin is not None:
+            config.pluginmanager.unregister(plugin)
+
+
+def keep_cache(config: pytest.Config) -> None:
+    """Leave pytest's cache as the whole run left it, whatever plugins write to it."""
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        cache.set = lambda key, value: None
 
 
 def _argument(request: RetestRequest) -> str:

@@ -10,6 +10,9 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,11 +22,16 @@ from pathlib import Path
 from whence.app import diagnosing
 from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
-from whence.app.progress import percent_reporter
+from whence.app.progress import ProgressDisplay, percent_reporter
+from whence.app.report_writing import check_output
 from whence.cli import run as running
 from whence.cli import session_options
 from whence.errors import WhenceError
+from whence.report import ranking as report
+from whence.user_folders import write_private_file
 
+_WIDTH = 100
+"""Of a ranking that is not written to a terminal."""
 _POLL_SECONDS = 0.1
 """How long to wait for pytest when there is nothing to learn from."""
 _USAGE = "whence test [OPTIONS] [--] [PYTEST ARGUMENTS]"
@@ -66,7 +74,26 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         "make suspect; no test is debugged",
     )  # fmt: skip
     running.add_record_only(tests)
+    ranking = command.add_argument_group("a ranking without a question")
+    ranking.add_argument(
+        "--rank", action="store_true",
+        help="ask nothing: list the functions and calls of the first test that failed, the most "
+        "suspicious first (docs/ranking.md). Other tests of the project are run for it",
+    )  # fmt: skip
+    ranking.add_argument(
+        "--rank-seconds", type=_seconds, default=10.0, metavar="N",
+        help="run other tests for this many seconds of the processor, and at most three times as "
+        "many by the clock; 0 runs none (default: 10)",
+    )  # fmt: skip
     session_options.add_options(command)
+
+
+def _seconds(text: str) -> float:
+    """A time that is not negative."""
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(text)
+    return seconds
 
 
 def separated(words: Sequence[str]) -> list[str]:
@@ -121,6 +148,10 @@ def run(options: argparse.Namespace) -> int:
     arguments = [word.removeprefix(_THEIRS) for word in options.arguments]
     if options.learn:
         return _learn(options, arguments)
+    if options.rank:
+        if options.format == "html":
+            raise WhenceError("a ranking is text or JSON: --format html is for diagnoses")
+        check_output(options.output)
     with tempfile.TemporaryDirectory(prefix="whence-") as folder:
         listed = Path(folder) / "recordings"
         ours = ["--whence", f"--whence-list={listed}", f"--whence-most={options.most}"]
@@ -131,6 +162,8 @@ def run(options: argparse.Namespace) -> int:
     if not recorded or options.record_only:
         return status
     test, path = recorded[0]
+    if options.rank:
+        return _rank(options, arguments, path)
     if len(recorded) > 1:
         print(f"\nThe first test that failed: {test}", flush=True)
     opened = open_any(path)
@@ -138,6 +171,29 @@ def run(options: argparse.Namespace) -> int:
         session_options.read(options), opened, path,
         lambda screen: first_answers(opened, None, screen, asks=False),
     )  # fmt: skip
+
+
+def _rank(options: argparse.Namespace, arguments: Sequence[str], path: Path) -> int:
+    """Rank what ran in a recorded test, and write the ranking."""
+    from whence.langs.python.recordings import nearest
+    from whence.langs.python.witnesses.fault_ranking import WitnessSettings, rank
+
+    opened = open_any(path)
+    symptom = None if opened.symptoms is None else opened.symptoms.stored()
+    settings = WitnessSettings(tuple(arguments), options.rank_seconds, user_code=options.user_code)
+    with ProgressDisplay()("running other tests as witnesses"):
+        ranking = rank(opened.tree, symptom, settings, nearest())
+    if options.format == "json":
+        text = json.dumps(report.record(ranking, opened.tree), indent=1) + "\n"
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+        text = "\n".join(report.lines(ranking, opened.tree, Path.cwd(), width)) + "\n"
+        text += f"\nTo judge calls instead: whence debug {shlex.quote(os.path.relpath(path))}\n"
+    if options.output is None:
+        print(text, end="", flush=True)
+    else:
+        write_private_file(options.output, text.encode("utf-8"))
+    return report.exit_code(ranking)
 
 
 def _learn(options: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -182,10 +238,15 @@ def _run_tests(
 
     command = [sys.executable, "-m", "pytest", *arguments]
     command += [f"--whence-user-code={name}" for name in options.user_code]
+    # The only thing on standard output is the ranking, if it is read by a tool.
+    apart = options.rank and options.format == "json" and options.output is None
     # Piped input holds answers for the session, not input of the tests.
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     sys.stdout.flush()
-    process = subprocess.Popen(command, stdin=None if at_terminal else subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, stdin=None if at_terminal else subprocess.DEVNULL,
+        stdout=sys.stderr.fileno() if apart else None,
+    )  # fmt: skip
     try:
         with forward_signals(process):
             while process.poll() is None:

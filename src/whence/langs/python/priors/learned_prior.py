@@ -131,6 +131,13 @@ class LearnedPrior:
         factors[np.isin(tree.columns.equation, equations)] *= _PASSED
 
 
+def changed_functions(tree: Tree, path: Path) -> list[Function]:
+    """The functions whose code changed since tests passed, by what was learned from them."""
+    test = tree.functions[0].name
+    with contextlib.closing(LearnedStore(path, read_only=True)) as learned:
+        return [tree.functions[number] for number in _changed(tree, learned.codes(), test)]
+
+
 def _changed(tree: Tree, codes: Mapping[str, str], test: str) -> list[int]:
     """The numbers of the functions whose code changed since tests passed.
 
