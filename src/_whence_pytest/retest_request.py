@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import pytest
 
-from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.record.recording import Settings
+from whence.typed_json import reader, to_data
 
 HOOKS = ("conftest.pytest_*", "*.conftest.pytest_*")
 """Hooks of conftest files: user code, but part of no test."""

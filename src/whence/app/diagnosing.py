@@ -15,32 +15,25 @@ from typing import TextIO
 
 from whence.app import oracle_gathering
 from whence.app.foreign_recordings import settle_trust
-from whence.app.frontends import sources_of
 from whence.app.progress import ProgressDisplay
 from whence.app.report_writing import check_output, write_report
-from whence.app.session_driver import SessionDriver
+from whence.app.session_opening import Surroundings, check_request, own_log, prepare_session
 from whence.app.session_request import SessionRequest
 from whence.errors import UsageError, WhenceError
 from whence.model.diagnosis import Diagnosis, Status
-from whence.model.replay_settings import ReplayMode, ReplaySettings
+from whence.model.replay_settings import ReplayMode
 from whence.model.symptom import Symptom
-from whence.model.verdict import Trust, TrustScope
-from whence.ports import Note, Opened, OracleSet, Reruns, Tree
+from whence.ports import Note, Opened, Reruns
 from whence.report.record import exit_code
-from whence.search.registry import find_strategy
 from whence.session import log_entries
-from whence.session.events import Answered, Event, StrategyChosen, SwitchTurned, TrustGiven
+from whence.session.events import Event
 from whence.session.log_entries import LogEntry
-from whence.session.state import Options, State
 from whence.store.session_log import (
-    NoSession,
-    OtherTree,
     SessionLog,
     default_path,
     is_session,
     put_aside,
 )
-from whence.ui.terminal.listing import find_function
 from whence.ui.terminal.loop import LEFT, STOPPED, converse
 from whence.ui.terminal.messages import left_early
 from whence.ui.terminal.screen import Screen, wrap
@@ -67,73 +60,38 @@ def diagnose(
     run. `is_zoom`: the tree holds the steps of one call; oracles do not know them, and answers are
     not stored. `about`: which of several trees of one file this is.
     """
-    tree = opened.tree
     # Errors in the request are raised before an earlier session is changed.
-    settings = _settings(request, tree)
+    check_request(request, opened.tree)
     check_output(request.output)
-    waiting = ProgressDisplay()
     with ExitStack() as resources:
         screen = _screen(request, resources)
         runs_nothing = request.rerun is False and request.replay is ReplayMode.OFF
         if opened.trust is not None and not (runs_nothing and request.reference is None):
             settle_trust(opened.trust, path, screen, allowed=request.trust_recording)
-        ours = OracleSet() if is_zoom else oracle_gathering.language_oracles(opened, request)
-        oracles = (
-            [] if is_zoom else oracle_gathering.gather(request, opened, path, ours, screen.note)
-        )
-        resources.callback(oracle_gathering.close, oracles)
-        settings += oracle_gathering.turned_off(request, oracles)
-        log = _session_log(request, opened, path, about, screen.note)
-        if log is not None:
-            resources.callback(log.close)
-        driver = SessionDriver(
-            state=State(
-                tree,
-                opened.provenance,
-                options=Options(ask_top=False, confirm_top=False) if top_is_wrong else Options(),
-                prior=oracle_gathering.prior(request, opened, path, screen.note),
-                presumption=None if opened.priors is None else opened.priors.presumption(),
-                chronology=opened.chronology,
-                graph=opened.call_graph,
-            ),
-            oracles=oracles,
-            log=log,
-            notify=screen.note,
-            sources=sources_of(opened),
-            reruns=opened.reruns,
-            marks_lines=request.rerun is not False,
-            may_run=bool(request.rerun),
-            follows_unasked=request.rerun is None and not screen.interactive,
+        surroundings = Surroundings(
+            screen.note,
+            ProgressDisplay(),
+            lambda: _session_log(request, opened, path, about, screen.note),
             ask_to_run=lambda reruns: request.rerun is None and _ask_to_run(screen, reruns),
-            waiting=waiting,
+            follows_unasked=request.rerun is None and not screen.interactive,
             answer_sink=(
                 None
                 if is_zoom
                 else oracle_gathering.answer_writer(request, opened, path, screen.note)
             ),
-            recording_notes=() if opened.recording is None else opened.recording.notes,
-            tests=opened.tests,
         )
-        if opened.replay is not None:
-            opened.replay.configure(
-                ReplaySettings(
-                    request.replay,
-                    request.node_budget,
-                    waiting.show,
-                    driver.judged_right,
-                    waiting.with_progress,
-                )
-            )
-            resources.callback(opened.replay.close)
-        if log is not None and log.entries:
-            screen.note(f"Resuming the session in {log.path}; --fresh starts a new one.")
-        resumes = log is not None and bool(log.entries)
+        prepared = prepare_session(
+            request, opened, path, surroundings, resources,
+            top_is_wrong=top_is_wrong, is_zoom=is_zoom,
+        )  # fmt: skip
+        driver, resumes = prepared.driver, prepared.resumes
+        if resumes and driver.log is not None:
+            screen.note(f"Resuming the session in {driver.log.path}; --fresh starts a new one.")
         if resumes and symptom is not None:
             _check_symptom(opened, symptom, path)
         opening: Sequence[Event] | Diagnosis = ()
-        if not resumes and symptom is None and ours.run_judge is not None:
-            answers, trusts = ours.run_judge.judge_run(screen.note, waiting)
-            opening = [Answered(tuple(answers)), *map(TrustGiven, trusts)] if answers else ()
+        if symptom is None:
+            opening = prepared.judged_run(surroundings)
         if not opening and first is not None and not resumes:
             opening = first(screen)
         if isinstance(opening, Diagnosis):
@@ -142,12 +100,14 @@ def diagnose(
             screen.note(f"{result}: {opening.reason}.")
         else:
             try:
-                outcome, left = converse(driver, screen, driver.start([*settings, *opening]))
+                outcome, left = converse(
+                    driver, screen, driver.start([*prepared.settings, *opening])
+                )
             except KeyboardInterrupt:
                 screen.note(left_early(driver, STOPPED))
                 raise
             diagnosis = driver.diagnosis(outcome, left)
-        oracle_gathering.say_notes(oracles, screen.note)
+        oracle_gathering.say_notes(prepared.oracles, screen.note)
         write_report(request, driver, diagnosis, screen.note)
     if driver.failures and diagnosis.status is not Status.FOUND:
         raise WhenceError("; ".join(driver.failures))
@@ -196,32 +156,6 @@ def _answers(name: str | None, resources: ExitStack) -> TextIO | None:
         raise WhenceError(f"{name}: the answers cannot be read ({problem.strerror})") from problem
 
 
-def _settings(request: SessionRequest, tree: Tree) -> list[Event]:
-    """The request as events at the start of the session."""
-    settings: list[Event] = []
-    if request.strategy is not None:
-        settings.append(StrategyChosen(find_strategy(request.strategy).name))
-    for name, is_wanted, on in (
-        ("compression", request.compress, True),
-        ("single_rule", request.single_rule, True),
-        ("duplicates", request.no_duplicates, False),
-        ("slicing", request.no_slicing, False),
-        ("presumption", request.no_presumption, False),
-    ):
-        if is_wanted:
-            settings.append(SwitchTurned(name, on))
-    return settings + [TrustGiven(_trust(tree, text)) for text in request.trust]
-
-
-def _trust(tree: Tree, text: str) -> Trust:
-    scope, _, name = text.partition(":")
-    scopes = {scope.value: scope for scope in TrustScope}
-    if name and scope in scopes and scope != TrustScope.FUNCTION.value:
-        return Trust(scopes[scope], name)
-    text = name if name and scope == TrustScope.FUNCTION.value else text
-    return Trust(TrustScope.FUNCTION, tree.functions[find_function(tree, text)].name)
-
-
 def _session_log(
     request: SessionRequest, opened: Opened, path: Path, about: str, note: Note
 ) -> SessionLog[LogEntry] | None:
@@ -247,29 +181,3 @@ def _session_log(
     except WhenceError as problem:
         note(f"This session is not kept: {problem}.")
         return None
-
-
-def own_log(file: Path, opened: Opened, path: Path, note: Note) -> SessionLog[LogEntry]:
-    """The log that whence keeps unasked; one about an earlier run is moved out of the way.
-
-    Two runs of a program may have equal recordings, but the second need not be wrong in the same
-    way. So a run that began after the session was last written starts a new session. The time of
-    the recording's file says nothing: a copy is newer, too.
-    """
-    if opened.began is not None and _written_before(file, opened.began):
-        note(f"{path} was recorded again; the earlier session is in {put_aside(file)}.")
-    try:
-        return SessionLog(file, opened.tree, str(path), log_entries, note)
-    except OtherTree:
-        old = put_aside(file)
-        note(f"{path} has changed since it was debugged; the earlier answers are in {old}.")
-    except NoSession:
-        note(f"{file} is damaged; it is in {put_aside(file)} now, and a new session begins.")
-    return SessionLog(file, opened.tree, str(path), log_entries, note)
-
-
-def _written_before(file: Path, moment: float) -> bool:
-    try:
-        return file.stat().st_mtime < moment
-    except OSError:
-        return False

@@ -54,11 +54,13 @@ def first_answers(
         screen.note(note)
     if symptom.kind is SymptomKind.EXCEPTION and symptoms.is_test:
         screen.say("", symptoms.summary().ending)
-    _store(symptoms, symptom)
-    return _events(symptoms, symptom, answers)
+    store_symptom(symptoms, symptom)
+    return symptom_events(symptoms, symptom, answers)
 
 
-def _events(symptoms: RunSymptoms, symptom: Symptom, answers: Sequence[Answer]) -> list[Event]:
+def symptom_events(
+    symptoms: RunSymptoms, symptom: Symptom, answers: Sequence[Answer]
+) -> list[Event]:
     """What a symptom says of calls, and when it had happened."""
     time = symptoms.time(symptom)
     timed = [] if time is None else [SymptomTimed(time.last_begun, time.is_exact)]
@@ -78,11 +80,11 @@ def _answer_by_assertion(
         except Quit:
             return Diagnosis(Status.UNDETERMINED, reason=LEFT)
         symptom = replace(symptom, assertion=answered or failed)
-        _store(symptoms, symptom)
+        store_symptom(symptoms, symptom)
     answers, notes = symptoms.first_answers(symptom)
     for note in notes:
         screen.note(note)
-    return _events(symptoms, symptom, answers)
+    return symptom_events(symptoms, symptom, answers)
 
 
 def _ask(symptoms: RunSymptoms, screen: Screen) -> Symptom | Diagnosis:
@@ -121,6 +123,7 @@ def _stored(symptoms: RunSymptoms, is_script: bool) -> Symptom | None:
     return replace(symptom, assertion=replace(symptom.assertion, operands=operands))
 
 
-def _store(symptoms: RunSymptoms, symptom: Symptom) -> None:
+def store_symptom(symptoms: RunSymptoms, symptom: Symptom) -> None:
+    """Keep a symptom beside its recording."""
     if symptoms.stored() != symptom:
         symptoms.store(symptom)

@@ -12,9 +12,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from whence.printable_text import printable, raw
 
@@ -66,6 +66,19 @@ def percent_reporter(activity: str, least: int = 0) -> Callable[[int, int], None
         print(f"{_ERASE}{printable(text)}", end="", file=raw(sys.stderr), flush=True)
 
     return report
+
+
+class ProgressReporter(Protocol):
+    """Tells whoever waits what is being waited for; `ProgressDisplay` does so on a terminal."""
+
+    def __call__(self, activity: str) -> AbstractContextManager[object]:
+        """Tell of an activity while the block runs."""
+
+    def with_progress(self, activity: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        """The same for an operation that can report how many of how many calls are done."""
+
+    def show(self, what: str, done: int, of: int) -> None:
+        """Set the purpose and the progress of the current activity."""
 
 
 class ProgressDisplay:

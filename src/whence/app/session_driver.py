@@ -22,7 +22,7 @@ from whence.model.diagnosis import Diagnosis, Status
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
 from whence.model.value import BRIEF
-from whence.model.verdict import PERSON, REMEMBERED, SAID_OUTSIDE, Answer, Verdict
+from whence.model.verdict import REMEMBERED, SAID_OUTSIDE, Answer, Verdict
 from whence.ports import (
     Acquitter,
     Following,
@@ -230,6 +230,14 @@ class SessionDriver:
             raise result
         return result
 
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something that undo takes back."""
+        try:
+            return self._steps_back() > 0
+        except UsageError:
+            return False
+
     def why_not_remembered(self, node: int) -> str:
         """Why an answer about a call counts in this session only; empty if others know it."""
         if self.answer_sink is None:
@@ -272,7 +280,7 @@ class SessionDriver:
         return (
             isinstance(reruns, Following)
             and part is not None
-            and answer.by == PERSON
+            and answer.in_dialogue
             and reruns.needs_run(answer.node, part)
             and not (self.may_run or self._may_run_unasked(reruns))
         )
@@ -296,7 +304,7 @@ class SessionDriver:
         if not reruns.needs_run(answer.node, part):
             return True
         # Nobody asked for a re-run if a symptom or an oracle made the mark.
-        by_person = answer.by == PERSON
+        by_person = answer.in_dialogue
         # Words of a line are named by a person who wants to know where they came from.
         names_words = answer.mark.root == PRINTED and len(answer.mark.steps) > 1
         is_free = names_words and self.marks_lines and reruns.is_harmless
@@ -481,7 +489,7 @@ class SessionDriver:
     def _count(self, event: Event) -> None:
         """Count the answers of an earlier process."""
         for answer in event.answers if isinstance(event, events.Answered) else ():
-            if answer.by == PERSON:
+            if answer.in_dialogue:
                 self.counts.person += 1
             elif answer.by not in (SYMPTOM, UNREADABLE, SAID_OUTSIDE):
                 self.counts.oracles[answer.by] += 1
@@ -544,4 +552,4 @@ def _by_oracle(before: Facts, after: Facts) -> bool:
     count = len(before.answers)
     added = after.answers[count:]
     same = replace(after, answers=before.answers) == before
-    return same and bool(added) and all(answer.by != PERSON for answer in added)
+    return same and bool(added) and not any(answer.in_dialogue for answer in added)

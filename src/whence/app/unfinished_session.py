@@ -12,7 +12,6 @@ from pathlib import Path
 
 from whence.app.frontends import open_any
 from whence.errors import WhenceError
-from whence.model.verdict import PERSON
 from whence.ports import Opened
 from whence.session import log_entries
 from whence.session.engine import apply
@@ -55,7 +54,7 @@ def unfinished_session(path: Path | None, command: Sequence[str]) -> UnfinishedS
         for entry in log.entries:
             if not isinstance(entry, Expand | InsideCall):
                 state = apply(state, entry)
-        answers = sum(answer.by == PERSON for answer in state.facts.answers)
+        answers = sum(answer.in_dialogue for answer in state.facts.answers)
         goes_on = bool(answers) and isinstance(react(state), Ask)
     except WhenceError:
         return None

@@ -24,7 +24,8 @@ from whence.printable_text import PrintableStream, printable_lines, raw
 
 COMMANDS = (
     "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
-    "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "bench", "doctor",
+    "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "serve", "next",
+    "answer", "bench", "doctor",
 )  # fmt: skip
 # Becomes the process of somebody's program: nothing is changed that the program does not expect.
 GUEST = "record"

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import math
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from whence.app import diagnosing
@@ -75,8 +77,37 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--recording", metavar="FILE", type=Path,
         help="the file of the recording (default: a new one in .whence/runs, see `whence list`)",
     )  # fmt: skip
+    add_record_only(running)
     record.add_options(running, command.add_argument_group("which code is recorded"))
     session_options.add_options(command)
+
+
+def add_record_only(group: argparse._ActionsContainer) -> None:
+    """The option of all commands that record and then ask."""
+    group.add_argument(
+        "--record-only", action="store_true",
+        help="ask nothing, and print a line of JSON for each recording with its path",
+    )  # fmt: skip
+    group.add_argument(
+        "--record-list", metavar="FILE", default="",
+        help="with --record-only: add these lines to a file instead of printing them",
+    )  # fmt: skip
+
+
+def list_recordings(file: str, recordings: Sequence[tuple[str, Path]]) -> None:
+    """Say where recordings are, each with the test that it is of, if it is of one."""
+    lines = [
+        json.dumps({"recording": str(path.absolute()), **({"test": test} if test else {})})
+        for test, path in recordings
+    ]
+    if not file:
+        print("\n".join(lines))
+        return
+    try:
+        with Path(file).open("a", encoding="utf-8") as stream:
+            stream.write("".join(f"{line}\n" for line in lines))
+    except OSError as problem:
+        raise WhenceError(f"{file}: cannot be written ({problem.strerror})") from problem
 
 
 def run(options: argparse.Namespace) -> int:
@@ -111,6 +142,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
         with contextlib.suppress(OSError):
             keep_environment(recording, first.order.settings.options)
     sign(recording, key_folder())
+    if options.record_only:
+        list_recordings(options.record_list, [("", recording)])
+        return 0
     opened = open_any(recording)
     if options.answers is None:
         _take_terminal()
@@ -124,8 +158,9 @@ def debug_program(options: argparse.Namespace, target: Target) -> int:
 def _earlier_session(options: argparse.Namespace, target: Target) -> UnfinishedSession | None:
     """The unfinished session about this program that a person wants to go on with."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    is_script = options.answers or options.record_only
     is_named = options.recording or options.session or options.wrong or options.reference
-    if not at_terminal or options.answers or is_named or options.fresh or options.no_session:
+    if not at_terminal or is_script or is_named or options.fresh or options.no_session:
         return None
     earlier = unfinished_session(latest_named(record.short_name(target)), target.words)
     if earlier is None:

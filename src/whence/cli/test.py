@@ -20,6 +20,7 @@ from whence.app import diagnosing
 from whence.app.first_answers import first_answers
 from whence.app.frontends import open_any
 from whence.app.progress import percent_reporter
+from whence.cli import run as running
 from whence.cli import session_options
 from whence.errors import WhenceError
 
@@ -64,6 +65,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         help="record every test, and store in .whence/learned.sqlite which functions the tests "
         "make suspect; no test is debugged",
     )  # fmt: skip
+    running.add_record_only(tests)
     session_options.add_options(command)
 
 
@@ -124,7 +126,9 @@ def run(options: argparse.Namespace) -> int:
         ours = ["--whence", f"--whence-list={listed}", f"--whence-most={options.most}"]
         status = _run_tests(options, [*arguments, *ours])
         recorded = _listed(listed)
-    if not recorded:
+    if options.record_only:
+        running.list_recordings(options.record_list, recorded)
+    if not recorded or options.record_only:
         return status
     test, path = recorded[0]
     if len(recorded) > 1:

@@ -25,6 +25,9 @@ class Verdict(Enum):
 
 
 PERSON = "person"
+AGENT = "agent"
+"""Somebody who answers in place of a person: a program or a language model. One of several gives a
+name of its own, as in `agent reviewer`."""
 REMEMBERED = "remembered"
 """The oracle that repeats what persons said. After a rejected diagnosis it is not believed."""
 
@@ -51,6 +54,12 @@ class Answer:
     by: str = PERSON
     expected: str | None = None
     reason: str = ""
+
+    @property
+    def in_dialogue(self) -> bool:
+        """Whether a person or an agent gave it when asked, and not an oracle: undo takes it back,
+        and it allows what it needs."""
+        return self.by == PERSON or self.by.partition(" ")[0] == AGENT
 
     @property
     def expects_exception(self) -> bool:

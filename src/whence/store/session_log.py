@@ -42,6 +42,7 @@ from whence.user_folders import make_private_folder, open_private_file, state_fo
 
 VERSION = 2
 _FIRST_BYTES = b'{"whence": "session"'
+_LONGEST_HEADER = 1 << 16
 _DAMAGED = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
 Entry = TypeVar("Entry")
@@ -73,6 +74,16 @@ def is_session(path: Path) -> bool:
     """Whether a file is a session, or the beginning of one."""
     with open_regular_file(path) as file:
         return _FIRST_BYTES.startswith(file.read(len(_FIRST_BYTES)))
+
+
+def log_header(path: Path) -> dict[str, str]:
+    """The name of the tree that a session is about, and its fingerprint."""
+    try:
+        with open_regular_file(path) as file:
+            header = json.loads(file.readline(_LONGEST_HEADER))
+        return {name: str(header[name]) for name in ("tree", "fingerprint")}
+    except (OSError, *_DAMAGED) as problem:
+        raise NoSession(f"{path}: the beginning of this session cannot be read") from problem
 
 
 def put_aside(path: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.app import diagnosing
+from whence.app import diagnosing, session_opening
 from whence.app.session_request import SessionRequest
 from whence.errors import WhenceError
 from whence.model.call import Call, Function, Outcome, OutcomeKind, Rule
@@ -26,19 +26,19 @@ def test_a_recording_that_was_touched_or_copied_keeps_its_session(tmp_path: Path
     recording, file = tmp_path / "run.whence", tmp_path / "session.jsonl"
     recording.touch()
     opened = Opened(TREE, began=LONG_AGO)
-    diagnosing.own_log(file, opened, recording, print).append(TRUST)
+    session_opening.own_log(file, opened, recording, print).append(TRUST)
     os.utime(recording, (file.stat().st_mtime + 100,) * 2)
     notes: list[str] = []
-    assert diagnosing.own_log(file, opened, recording, notes.append).entries == [TRUST]
+    assert session_opening.own_log(file, opened, recording, notes.append).entries == [TRUST]
     assert not notes
 
 
 def test_a_recording_made_anew_in_the_same_place_puts_the_session_aside(tmp_path: Path) -> None:
     recording, file = tmp_path / "run.whence", tmp_path / "session.jsonl"
-    diagnosing.own_log(file, Opened(TREE, began=LONG_AGO), recording, print).append(TRUST)
+    session_opening.own_log(file, Opened(TREE, began=LONG_AGO), recording, print).append(TRUST)
     anew = Opened(TREE, began=file.stat().st_mtime + 1)
     notes: list[str] = []
-    assert not diagnosing.own_log(file, anew, recording, notes.append).entries
+    assert not session_opening.own_log(file, anew, recording, notes.append).entries
     aside = tmp_path / "session.jsonl.old"
     assert notes == [f"{recording} was recorded again; the earlier session is in {aside}."]
     assert SessionLog(aside, TREE, "the same tree", log_entries).entries == [TRUST]
@@ -49,7 +49,7 @@ def test_a_second_recording_in_the_same_place_does_not_overwrite_what_was_put_as
 ) -> None:
     recording, file = tmp_path / "run.whence", tmp_path / "session.jsonl"
     for began in (LONG_AGO, 4e9, 5e9):
-        log = diagnosing.own_log(file, Opened(TREE, began=began), recording, print)
+        log = session_opening.own_log(file, Opened(TREE, began=began), recording, print)
         assert not log.entries
         log.append(TRUST)
         log.close()
@@ -61,7 +61,7 @@ def test_a_log_whose_beginning_is_destroyed_is_put_aside(tmp_path: Path) -> None
     file = tmp_path / "session.jsonl"
     file.write_bytes(b"\0" * 512)
     notes: list[str] = []
-    log = diagnosing.own_log(file, Opened(TREE), tmp_path / "run.whence", notes.append)
+    log = session_opening.own_log(file, Opened(TREE), tmp_path / "run.whence", notes.append)
     assert not log.entries
     assert (tmp_path / "session.jsonl.old").read_bytes() == b"\0" * 512
     assert notes == [f"{file} is damaged; it is in {file}.old now, and a new session begins."]

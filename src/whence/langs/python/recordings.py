@@ -22,10 +22,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.typed_json import reader, to_data
 from whence.langs.python.recording_signature import PARTS, SIGNATURE
 from whence.model.symptom import Symptom
 from whence.regular_files import read_regular_file
+from whence.typed_json import reader, to_data
 from whence.user_folders import make_private_folder, open_private_file, replace_private_file
 
 FOLDER = ".whence"

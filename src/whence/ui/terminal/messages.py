@@ -85,7 +85,7 @@ def _only_in_longer(one: Sequence[_Statement], other: Sequence[_Statement]) -> l
 
 def skipped_twice(state: State) -> bool:
     """Whether the person could not answer the last two questions, but the one before them."""
-    said = [answer.verdict for answer in state.facts.answers if answer.by == PERSON]
+    said = [answer.verdict for answer in state.facts.answers if answer.in_dialogue]
     skipped = [verdict is Verdict.UNKNOWN for verdict in said[-3:]]
     return skipped[-2:] == [True, True] and skipped != [True, True, True]
 

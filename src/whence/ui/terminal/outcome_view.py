@@ -12,9 +12,10 @@ from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
-from whence.model.verdict import PERSON, Verdict
+from whence.model.verdict import Verdict
 from whence.ports import Zooming
 from whence.report.explanation import explain
+from whence.report.question_content import last_judged
 from whence.report.raising import own_primitive
 from whence.report.text import fitting_lines
 from whence.report.text import lines as report_lines
@@ -119,16 +120,13 @@ class OutcomeView:
 
     def _number(self) -> int:
         """Which question it is."""
-        return sum(answer.by == PERSON for answer in self._session.state.facts.answers) + 1
+        return sum(answer.in_dialogue for answer in self._session.state.facts.answers) + 1
 
     def _context(self, question: Question) -> QuestionContext:
         """What a question is shown against: the call that the person judged last, and sources."""
         state, sources = self._session.state, self._session.sources
         tree = state.tree
-        judged = [answer.node for answer in state.facts.answers if answer.by == PERSON]
-        last = None
-        if judged:
-            last, _ = readable_call(tree, tree.position(judged[-1]))
+        last = last_judged(state)
         raised = own_primitive(state, question.node, sources)
         by = "" if raised is None else raised.text
         ran = functions_that_ran(tree, tree.position(question.node))

@@ -16,9 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from whence.errors import UsageError
 from whence.model.call import (
-    Binding,
     Call,
     Effect,
     Function,
@@ -30,18 +28,22 @@ from whence.model.question import Question
 from whence.model.value import (
     Kind,
     Limits,
-    Steps,
     Value,
     atom,
     columns,
     cut,
-    is_opaque,
-    names_code,
-    parse_path,
     show,
 )
 from whence.model.verdict import Answer, Verdict
 from whence.report.changes import Change, afterwards, changes, equal
+from whence.report.question_content import (
+    ChangedPart,
+    changed_parts,
+    data_read,
+    differing_inputs,
+    is_plain_call,
+)
+from whence.report.question_content import asked as asked_of
 from whence.report.relevance import (
     relevant,
     with_field_names,
@@ -60,21 +62,13 @@ it longer than the second, notes included. With its header, a note on what was l
 prompt it fits on a screen of 24 lines."""
 _CHANGES = 12
 _WORTH_A_HEADING = 3
-_OBVIOUS = 2
-"""It is not said in which of so few inputs a call differs from the last one."""
 _SIGNS = ("  + ", "  - ", "  ")
 _VERBS = ("it made ", "it changed ", "it removed ", "it inserted ", "it ")
-_SMALL = 60
-"""A change of several parts is shown as a whole if that is not longer."""
 LEFT_OUT = "(… was left out; show prints it all)"
 _PRINTED = 6
 _READS = 5
 _LEGIBLE = 20
 """The line that made a call is cut off to no less."""
-_TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")
-_PLAIN_CALL = re.compile(r"[\w.]+\([\w\s,=.\-\[\](){}:]*\)")
-_INNER_CALL = re.compile(r"[\w\])]\s*[\[(]")
-"""A call or an item in the arguments of a call."""
 _SPACING = re.compile(r"[\s,]")
 _TABLES = ("DataFrame",)
 _STILL_SEEN = 3
@@ -113,14 +107,6 @@ LETTERS = {
     Verdict.WRONG: "n",
     Verdict.INADMISSIBLE: "i",
     Verdict.UNKNOWN: "?",
-}
-
-_ASKED = {
-    OutcomeKind.RETURNED: "Right?",
-    OutcomeKind.RAISED: "Right to raise that?",
-    OutcomeKind.YIELDED: "Right so far?",
-    OutcomeKind.NOT_TERMINATED: "Right to call this, and right that it had not ended?",
-    OutcomeKind.FAILED: "Nothing missing?",
 }
 
 
@@ -167,8 +153,7 @@ def header(question: Question, number: int) -> str:
 
 def prompt(question: Question, number: int = 1) -> str:
     """The prompt of a question, with the possible answers; after the first one they are known."""
-    outcome = question.call.outcome
-    asked = _ASKED[OutcomeKind.YIELDED if outcome.was_closed else outcome.kind]
+    asked = asked_of(question.call)
     default = question.default
     choices = ["y/n/i/?"] if number == 1 else []
     choices += [f"Enter: {typed(default)}"] if default is not None else []
@@ -287,7 +272,7 @@ def question_lines(
     """All lines of a question, its header first."""
     call = shown_call(question, width, context)
     room = max(20, width - 2)
-    differing = _differing(question.call, context.last)
+    differing = differing_inputs(question.call, context.last)
     strong = _strong(call, differing) if context.emphasised else ()
     notes = []
     if differing and not context.emphasised:
@@ -354,24 +339,6 @@ def _trimmed(sections: list[list[Line]], most: int) -> list[Line]:
     return [line for lines in sections for line in lines]
 
 
-def _differing(call: Call, last: Call | None) -> list[str]:
-    """The inputs that differ from those of the last judged call of the function, if not all do.
-
-    With one or two inputs the difference is obvious.
-    """
-    plain = not call.text and call.step is None
-    if last is None or last.function.name != call.function.name or not plain:
-        return []
-    before = {binding.name: binding.value for binding in (*last.arguments, *last.reads)}
-    inputs = [binding for binding in (*call.arguments, *call.reads) if binding.name]
-    other = [
-        binding.name
-        for binding in inputs
-        if binding.name not in before or not equal(before[binding.name], binding.value)
-    ]
-    return other if len(other) < len(inputs) > _OBVIOUS else []
-
-
 def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
     inputs = [*call.arguments, *call.reads]
     return tuple(
@@ -385,21 +352,11 @@ def _strong(call: Call, names: list[str]) -> tuple[str, ...]:
     )
 
 
-def _data(call: Call) -> list[Binding]:
-    """The state that a call read, without code and without opaque values."""
-    return [
-        read
-        for read in call.reads
-        if not (names_code(read.value) or is_opaque(read.value))
-        and not (read.name.startswith("__") and read.name.endswith("__"))
-    ]
-
-
 def _is_cut(call: Call, shown: Sequence[Line], usual: frozenset[str]) -> bool:
     """Whether something is not shown in full although all of it is known; defaults do not count."""
     text = _SPACING.sub("", "".join(line.text for line in shown))
     given = () if call.text else call.arguments
-    values = [each.value for each in (*given, *_data(call)) if each.name not in usual]
+    values = [each.value for each in (*given, *data_read(call)) if each.name not in usual]
     if call.step is not None:
         values += [value for _, value in afterwards(call, LIMITS, LIMITS.characters) if value]
     else:
@@ -421,7 +378,7 @@ def _changed_values(effect: Effect) -> Iterator[Value]:
 def _reads(call: Call, width: int, most: int) -> list[str]:
     out: list[str] = []
     rows = Rows(width, "it read ", ", ")
-    for read in _data(call):
+    for read in data_read(call):
         before = f"it read {read.name} = "
         out += rows.add(fit(read.value, LIMITS, width, most, before=before, compact=True))
     out += rows.end()
@@ -433,9 +390,9 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
     """What a call changed: one line for each part, under a common heading where there are several
     parts of one value."""
     unseen: list[str] = []
-    parts: list[_Part] = []
+    parts: list[ChangedPart] = []
     for effect in effects:
-        found = _changed_parts(effect)
+        found = changed_parts(effect)
         parts += [part for part in found if not part.change.is_unseen()]
         unseen += [part.name for part in found if part.change.is_unseen()]
         unseen += [] if found else [effect.target]
@@ -469,49 +426,7 @@ def _in_rows(texts: Iterable[list[str]], width: int, beginnings: Sequence[str]) 
     yield from rows.end()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A changed part: of which value, and at which place in it."""
-
-    target: str
-    change: Change
-    holder: str
-    step: str
-
-    @property
-    def name(self) -> str:
-        """Its path."""
-        return self.target + "".join(self.change.steps)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is addressed by its place, so that it can stand under a heading."""
-        return self.change.within in (None, Kind.LIST)
-
-
-def _changed_parts(effect: Effect) -> list[_Part]:
-    """The parts that differ; the whole instead, if it is small."""
-    differences = list(changes(effect.before, effect.after))
-    whole = Change((), effect.before, effect.after)
-    if len(differences) > 1 and len(whole.words(effect.target, _MORE)) <= _SMALL:
-        differences = [whole]
-    found = []
-    for change in differences:
-        *above, step = (*_path(effect.target), *change.steps)
-        found.append(_Part(effect.target, change, "".join(above), step))
-    return found
-
-
-def _path(target: str) -> Steps:
-    """The root and the steps that a target names, as far as it is a path."""
-    try:
-        root, steps = parse_path(target)
-    except UsageError:
-        return (target,)
-    return (root, *steps)
-
-
-def _part_lines(part: _Part, width: int, most: int) -> list[str]:
+def _part_lines(part: ChangedPart, width: int, most: int) -> list[str]:
     """A changed part below the name of the value that it is a part of: `+ [2] 'b'`."""
     change, step = part.change, part.step.removeprefix(".")
     before, after = change.before, change.after
@@ -611,17 +526,10 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     if called and site is not None and (earlier is None or earlier.site != site):
         at = _line(site, where, sources)
         room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
-        if room >= min(len(called), _LEGIBLE) and not _is_plain(called):
+        if room >= min(len(called), _LEGIBLE) and not is_plain_call(called):
             texts.append(f"called as {cut(called, room)} {at}")
     text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
-
-
-def _is_plain(called: str) -> bool:
-    """Whether the expression of a call has only variables and literals, which its values show."""
-    called = _TEXT.sub("0", called)
-    given = called[called.find("(") + 1 :]
-    return bool(_PLAIN_CALL.fullmatch(called)) and not _INNER_CALL.search(given)
 
 
 def _line(place: Location, where: Location | None, sources: Sources) -> str:

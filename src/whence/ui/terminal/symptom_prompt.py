@@ -84,7 +84,7 @@ def ask(
             screen.say(*_HELP)
             continue
         try:
-            symptom = _understood(text, default, lines)
+            symptom = understood(text, default, lines)
             accept(symptom)
         except UsageError as problem:
             screen.warn(f"{problem}. A part is named as in result[2].name; ? tells more.")
@@ -92,7 +92,8 @@ def ask(
             return symptom
 
 
-def _understood(text: str, default: Symptom | None, lines: Sequence[str]) -> Symptom:
+def understood(text: str, default: Symptom | None, lines: Sequence[str]) -> Symptom:
+    """The symptom that a typed text means; `UsageError` if it means none."""
     if not text:
         return default or Symptom(SymptomKind.OUTPUT)
     named = _LINE.fullmatch(text)

@@ -34,6 +34,8 @@ from whence.ui.web.guard import Guard, RequestTooLarge
 HOST = "127.0.0.1"
 _HEARTBEAT = 10.0
 """In seconds: how often a tab is told that the server is there."""
+_PATIENCE = 0.4
+"""In seconds: what takes longer is told of."""
 _MOST_TABS = 32
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -51,6 +53,9 @@ class PageService(Protocol):
 
     def revision(self) -> int:
         """A number that changes whenever the page has to be drawn again."""
+
+    def progress(self) -> object:
+        """What takes long at this moment, if anything does; called from any thread."""
 
     def ended(self) -> bool:
         """Whether the page is no longer needed."""
@@ -137,8 +142,8 @@ class PageServer:
         before = self._service.revision()
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(
-                self._worker, self._service.call, method, parameters
+            answer = await self._watched(
+                loop.run_in_executor(self._worker, self._service.call, method, parameters)
             )
         except UsageError as problem:
             return _problem(400, "usage", str(problem))
@@ -153,6 +158,17 @@ class PageServer:
         if self._service.ended():
             loop.call_later(0.3, self.stop)
         return JSONResponse({"result": answer})
+
+    async def _watched(self, work: asyncio.Future[object]) -> object:
+        """Wait for an answer, and meanwhile tell all tabs what takes long."""
+        told = False
+        while not work.done():
+            await asyncio.wait([work], timeout=_PATIENCE)
+            progress = None if work.done() else self._service.progress()
+            if progress is not None or told:
+                self._tell("progress", progress)
+                told = True
+        return work.result()
 
     async def _events(self, request: Request) -> Response:
         """What happens in other tabs, as server-sent events."""
@@ -207,11 +223,11 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def open_browser(address: str, folder: Path) -> bool:
+def open_browser(address: str, folder: Path) -> Path:
     """Open the address in the user's browser, without putting the token on a command line.
 
     Other users can see the arguments of a process. So the browser is given a file that only this
-    user can read, which leads on to the address.
+    user can read, which leads on to the address. Returns that file.
     """
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", dir=folder, prefix="open-", suffix=".html", delete=False
@@ -224,5 +240,5 @@ def open_browser(address: str, folder: Path) -> bool:
             f'<body><a href="{target}">Open the session</a></body></html>'
         )
     with contextlib.suppress(webbrowser.Error, OSError):
-        return webbrowser.open(Path(file.name).as_uri())
-    return False
+        webbrowser.open(Path(file.name).as_uri())
+    return Path(file.name)

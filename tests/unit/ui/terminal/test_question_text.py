@@ -11,11 +11,11 @@ from whence.model.call import Call, Function, Location, Mark, OutcomeKind
 from whence.model.question import Question
 from whence.model.value import atom, columns
 from whence.model.verdict import Answer, Verdict
+from whence.report.question_content import is_plain_call
 from whence.report.source import Sources
 from whence.ui.terminal.question_text import (
     LEFT_OUT,
     QuestionContext,
-    _is_plain,
     opening,
     prompt,
     question_lines,
@@ -454,7 +454,7 @@ def test_a_file_is_named_when_it_changes_and_what_show_does_is_said_once(call: B
 def test_an_expression_is_shown_if_it_says_more_than_its_values(
     called: str, is_plain: bool
 ) -> None:
-    assert _is_plain(called) is is_plain
+    assert is_plain_call(called) is is_plain
 
 
 def test_what_is_known_of_a_function_is_said_once(call: Build, tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def test_the_token_is_on_no_command_line(tmp_path, monkeypatch):
         return True
 
     monkeypatch.setattr("webbrowser.open", note)
-    assert open_browser("http://127.0.0.1:1/?token=s3cret&b", tmp_path)
+    file = open_browser("http://127.0.0.1:1/?token=s3cret&b", tmp_path)
     assert "s3cret" not in opened[0]
-    (file,) = tmp_path.iterdir()
+    assert list(tmp_path.iterdir()) == [file]
     assert file.as_uri() == opened[0]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "http://127.0.0.1:1/?token=s3cret&amp;b" in file.read_text()

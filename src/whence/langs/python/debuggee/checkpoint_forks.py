@@ -29,13 +29,13 @@ from whence.langs.python.debuggee.checkpoint_fds import (
     restore,
 )
 from whence.langs.python.debuggee.order import CheckpointChannel, CheckpointOrder, Task
-from whence.langs.python.debuggee.typed_json import reader
 from whence.langs.python.record import _recorder
 from whence.langs.python.record.high_descriptors import to_high_number
 from whence.langs.python.record.journal import _interposition
 from whence.langs.python.record.journal.playing import JournalPlayer
 from whence.langs.python.record.recording import Recording
 from whence.langs.python.record.repeatable import aside
+from whence.typed_json import reader
 
 Begin = Callable[[Task, str], None]
 """Starts on a task, in a folder."""

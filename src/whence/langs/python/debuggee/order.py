@@ -13,9 +13,9 @@ from enum import Enum
 from types import CodeType
 
 from whence.langs.python.debuggee.run_as_python import Target
-from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
 from whence.langs.python.record.one_test import OneTest
 from whence.langs.python.record.recording import Settings
+from whence.typed_json import from_text, reader, to_text
 
 VERSION = 3
 _NAME = "order"

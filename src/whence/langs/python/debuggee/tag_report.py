@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whence.langs.python.debuggee.order import PartStep
-from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
+from whence.typed_json import from_text, reader, to_text
 
 WHOLE = "<module>"
 """The name of the shadowed call if all values are tagged from the start."""

@@ -23,10 +23,10 @@ from enum import Enum
 from typing import Any
 
 from whence.errors import WhenceError
-from whence.langs.python.debuggee.typed_json import from_text, reader, to_text
 from whence.langs.python.record.options import RecordOptions
 from whence.langs.python.record.user_code import UserCodeRules
 from whence.langs.python.trace.trace_format import FOLDER, MAGIC, STARTED, TAIL_MAGIC, TAIL_SUFFIX
+from whence.typed_json import from_text, reader, to_text
 from whence.user_folders import make_private_folder, open_private_file
 
 VARIABLE = "WHENCE_CHILDREN"

@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any
 
 from whence.langs.python.debuggee.order import CheckpointChannel, CheckpointOrder, Task
-from whence.langs.python.debuggee.typed_json import to_data
 from whence.langs.python.replay.rerun_process import (
     OUTPUT,
     CannotReplay,
@@ -46,6 +45,7 @@ from whence.langs.python.replay.rerun_process import (
     wait_for,
 )
 from whence.langs.python.replay.scratch_folder import ScratchFolder
+from whence.typed_json import to_data
 
 MOST = 32
 """The most sleeping processes."""

@@ -37,18 +37,24 @@ export async function call(method, params = {}, signal = undefined) {
         : GONE,
     );
   }
-  if (answer.error) throw new Refused(answer.error.code, answer.error.message);
+  if (answer.error) {
+    const { code, message, cure } = answer.error;
+    throw new Refused(code, cure ? `${message} (${cure})` : message);
+  }
   return answer.result;
 }
 
-/** Calls `changed` when the session changed in any tab, and `reachable` when that is known anew. */
-export function listen(changed, reachable) {
+/**
+ * Calls `changed` when the session changed in any tab, `progressed` with what takes long, and
+ * `reachable` when it is known anew whether the server is.
+ */
+export function listen(changed, progressed, reachable) {
   const source = new EventSource("events");
   source.addEventListener("changed", (event) => {
     reachable(true);
     changed(JSON.parse(event.data));
   });
-  source.addEventListener("progress", (event) => changed(null, JSON.parse(event.data)));
+  source.addEventListener("progress", (event) => progressed(JSON.parse(event.data)));
   source.onerror = () => reachable(false);
   window.addEventListener("pagehide", () => source.close());
   return source;

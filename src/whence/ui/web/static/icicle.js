@@ -97,7 +97,9 @@ export class Icicle {
     this.boxes = unpacked(picture);
     this.rows = [];
     for (const box of this.boxes) (this.rows[box.row] ??= []).push(box);
-    this.spacer.style.height = `${Math.max(1, this.rows.length) * ROW + 4}px`;
+    const height = Math.max(1, this.rows.length) * ROW + 8;
+    this.spacer.style.height = `${height}px`;
+    this.element.style.flexBasis = `${Math.min(height, 1200)}px`;
     this.zoomed(picture);
     this.loadedWidth = pixels;
     if (animate && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#animate(before);

@@ -42,10 +42,11 @@ class App {
       this.tell(problem.message);
       return;
     }
-    listen(
+    this.events = listen(
       (revision) => {
         if (revision !== null && revision !== this.session.revision && !this.busy) this.reload();
       },
+      (progress) => this.#progress(progress),
       (reachable) => (reachable ? this.tell("") : this.tell(GONE)),
     );
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -83,9 +84,45 @@ class App {
     });
   }
 
-  answer(verdict, params = {}) {
+  async answer(verdict, params = {}) {
+    if (this.busy) return undefined;
+    if (params.part && !(await this.mayFollow())) return undefined;
     // The revision tells the server which question this answers: another tab may have gone on.
     return this.act("answer", { verdict, ...params, revision: this.session.revision });
+  }
+
+  /** Ask once whether the program may run again for marked parts; false: nothing is to be said. */
+  async mayFollow() {
+    const { reruns } = this.session;
+    if (!reruns || reruns.allowed || reruns.is_harmless || this.wasAsked) return true;
+    const reply = await this.#choose("Run the program again?", [
+      h("p", {}, "What you marked can be followed to its origin if this runs again:"),
+      h("pre", { class: "values", lines: reruns.command }),
+      h("p", {}, "It repeats its effects on files and on other programs."),
+    ], [["run", "Run it again"], ["no", "Search without it"], ["", "Cancel"]]);
+    if (!reply) return false;
+    this.wasAsked = true;
+    if (reply === "run") {
+      const { revision } = await call("allow", { on: true });
+      this.session.revision = revision;
+      this.session.reruns.allowed = true;
+    }
+    return true;
+  }
+
+  /** A dialog with some buttons; the name of the one that was chosen, empty if it was closed. */
+  #choose(title, content, choices) {
+    return new Promise((resolve) => {
+      const dialog = h("dialog", { "aria-label": title },
+        h("h2", {}, title), content,
+        h("form", { method: "dialog", class: "row" }, choices.map(([value, words]) => h("button", { value }, words))));
+      dialog.addEventListener("close", () => {
+        dialog.remove();
+        resolve(dialog.returnValue);
+      });
+      document.body.append(dialog);
+      dialog.showModal();
+    });
   }
 
   async guarded(work) {
@@ -193,7 +230,7 @@ class App {
 
   #bar() {
     const { session } = this;
-    if (!session) return;
+    if (!session || this.isOver) return;
     const button = (label, key, enabled, act, name) =>
       h("button", { type: "button", id: name, disabled: !enabled || this.busy, "aria-keyshortcuts": key, onclick: act }, ...withKey(label, key));
     fill(
@@ -203,12 +240,14 @@ class App {
       !session.browse && this.#chart(),
       h("span", { class: "grow" }),
       h("span", { class: "row" },
-        this.busy && h("span", { class: "busy", role: "img", "aria-label": "working" }),
+        this.busy && [h("span", { class: "busy", role: "img", "aria-label": "working" }), h("span", { id: "activity", class: "quiet" })],
+        session.inside && h("button", { type: "button", onclick: () => this.act("leave") }, "Back to the whole run"),
         !session.browse && [
           button("Undo", "u", session.can_undo, () => this.act("undo"), "undo"),
           button("Redo", "r", session.can_redo, () => this.act("redo"), "redo")],
         h("button", { type: "button", onclick: () => this.#help(), "aria-keyshortcuts": "h" }, ...withKey("Keys", "h")),
-        h("button", { type: "button", onclick: () => this.#scheme() }, this.#isDark() ? "Light" : "Dark")),
+        h("button", { type: "button", onclick: () => this.#scheme() }, this.#isDark() ? "Light" : "Dark"),
+        h("button", { type: "button", id: "finish", onclick: () => this.#finish() }, "Finish")),
     );
   }
 
@@ -230,6 +269,27 @@ class App {
     return picture;
   }
 
+  /** What takes long, as the server tells it. */
+  #progress(progress) {
+    const place = document.getElementById("activity");
+    if (!place) return;
+    const done = progress?.of ? `: ${progress.done.toLocaleString("en")} of ${progress.of.toLocaleString("en")}` : "";
+    fill(place, progress ? `${progress.what}${done}` : "");
+  }
+
+  async #finish() {
+    const words = this.session.browse ? "whence ends with this page." : "whence ends with this page. Your answers are kept: whence web goes on from here.";
+    const reply = await this.#choose("Finish here?", h("p", {}, words), [["finish", "Finish"], ["", "Go on"]]);
+    if (reply !== "finish") return;
+    await this.guarded(async () => {
+      const { log } = await call("finish");
+      this.events.close();
+      this.isOver = true;
+      fill(document.getElementById("main"), h("section", { class: "over" }, h("h2", {}, "The session is over."), h("p", {}, log ? "Your answers are kept in " : "", log && h("code", {}, log)), h("p", {}, "You can close this tab.")));
+      fill(this.bar);
+    });
+  }
+
   #isDark() {
     return (document.documentElement.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   }
@@ -243,13 +303,8 @@ class App {
   }
 
   #help() {
-    const dialog = h("dialog", { "aria-label": "Keys" },
-      h("h2", {}, "Keys"),
-      h("table", {}, h("tbody", {}, KEYS.map(([key, words]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, words))))),
-      h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close")));
-    dialog.addEventListener("close", () => dialog.remove());
-    document.body.append(dialog);
-    dialog.showModal();
+    const rows = KEYS.map(([key, words]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, words)));
+    this.#choose("Keys", h("table", {}, h("tbody", {}, rows)), [["", "Close"]]);
   }
 
   // --- the run ---------------------------------------------------------------------------------
@@ -288,7 +343,8 @@ class App {
     this.view = name;
     fill(this.tabBar, tabs("The run", VIEWS, name, (next) => { this.#chooseView(next); this.#drawRun(); }));
     this.runBody.setAttribute("aria-labelledby", `tab-${name}`);
-    this.choices.hidden = this.crumbs.hidden = name !== "picture";
+    this.choices.hidden = name !== "picture";
+    if (name !== "picture") this.crumbs.hidden = true;
     if (name === "picture") fill(this.runBody, this.icicle.element, this.legend);
     else if (name === "outline") fill(this.runBody, h("div", { class: "scroll" }, this.outline.element));
     else fill(this.runBody, this.functions.element);
@@ -312,12 +368,15 @@ class App {
     const zoomed = picture.callers.length > 0 || icicle.view.left > 0 || icicle.view.right < 1;
     const callers = picture.callers.length > 8 ? [...picture.callers.slice(0, 2), null, ...picture.callers.slice(-5)] : picture.callers;
     const top = icicle.boxes[0];
+    const asked = picture.asked;
+    const isHidden = asked && (asked.right <= 0 || asked.left >= 1 || asked.row < 0 || asked.row >= 400 || asked.right - asked.left < 0.01);
+    this.crumbs.hidden = !(zoomed || isHidden) || this.view !== "picture";
     fill(this.crumbs,
       zoomed && link(["⟵ out"], () => icicle.zoomOut()),
       callers.map((caller) => [caller === null ? h("span", {}, "…") : link(h("code", {}, caller.name), () => icicle.zoom(caller.id === picture.callers[0].id ? null : caller.id)), h("span", { "aria-hidden": "true" }, "›")]),
       top && h("code", {}, picture.first === picture.last ? top.name : `${count(picture.boxes.siblings.filter((_, index) => picture.boxes.row[index] === 0).reduce((a, b) => a + b, 0), "call")}`),
       h("span", { class: "grow" }),
-      picture.asked && (picture.asked.right <= 0 || picture.asked.left >= 1 || picture.asked.row < 0 || picture.asked.right - picture.asked.left < 0.01) && link("show the call asked about", () => this.#showAsked()));
+      isHidden && link("show the call asked about", () => this.#showAsked()));
   }
 
   async #showAsked() {
@@ -359,7 +418,7 @@ class App {
   // --- keys ------------------------------------------------------------------------------------
 
   #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || this.isOver) return;
     if (event.target.closest?.("input, select, textarea, dialog")) return;
     const { session, question } = this;
     const judges = !session.browse && (session.question || this.opened);

@@ -60,7 +60,9 @@ export class QuestionPanel {
       this.#marking(),
       this.#verdicts(question.call, true),
       question.instances.length > 0 && this.#instances(question.instances),
-      h("details", {}, h("summary", { class: "quiet" }, "Why this call?"), h("p", {}, `${question.why} (${question.strategy})`)),
+      h("div", { class: "aside" },
+        h("details", {}, h("summary", {}, "Why this call?"), h("p", {}, `${question.why} (${question.strategy})`)),
+        this.#trust(question.call)),
     ];
   }
 
@@ -71,7 +73,7 @@ export class QuestionPanel {
         h("button", { type: "button", onclick: () => this.app.open(null) }, ...withKey(session.needs === "question" ? "Back to the question" : "Close", "Esc"))),
       this.#call(view),
       this.#marking(),
-      session.browse || session.needs === "symptom" ? null : this.#verdicts(view, false),
+      session.browse || session.needs === "symptom" ? null : [this.#verdicts(view, false), h("div", { class: "aside" }, h("span"), this.#trust(view))],
       view.callees.length > 0 && h("div", { class: "group" }, h("h3", {}, "It called"),
         h("ul", { class: "tree" }, view.callees.map((row) => h("li", {}, this.app.rowButton(row)))),
         view.more_callees > 0 && h("span", { class: "quiet" }, `and ${count(view.more_callees, "other call")}`)),
@@ -209,7 +211,7 @@ export class QuestionPanel {
         !isInput && this.expected,
         h("button", { type: "button", onclick: () => this.say(isInput ? "inadmissible" : "wrong") }, ...withKey(isInput ? "It should never get this" : "This is wrong", isInput ? "i" : "n")),
         h("button", { type: "button", onclick: () => this.app.why(this.shown.call, this.part) }, ...withKey("Where did it come from?", "w")),
-        h("button", { type: "button", onclick: () => this.unmark() }, "Unmark")));
+        h("button", { type: "button", onclick: () => this.unmark() }, ...withKey("Unmark", "Esc"))));
   }
 
   #verdicts(view, isQuestion) {
@@ -224,8 +226,11 @@ export class QuestionPanel {
       button("right", "Right", "y", "right"),
       button("wrong", isFailed ? "An answer is missing" : "Wrong", "n", "wrong"),
       button("inadmissible", "Should never get this", "i", "bad"),
-      isQuestion && button("unknown", "Don’t know", "?", "plain-verdict"),
-      h("button", { type: "button", class: "plain", "aria-keyshortcuts": "t", onclick: () => this.app.trust(view) }, ...withKey("Trust this function", "t")));
+      isQuestion && button("unknown", "Don’t know", "?", "plain-verdict"));
+  }
+
+  #trust(view) {
+    return h("button", { type: "button", class: "plain", "aria-keyshortcuts": "t", title: "Its own code cannot be at fault; what it calls is still searched", onclick: () => this.app.trust(view) }, ...withKey("Trust this function", "t"));
   }
 
   /** Judge the call that is shown, with the marked part if there is one. */
@@ -284,6 +289,12 @@ export class QuestionPanel {
     ];
   }
 
+  #candidates(record) {
+    const rows = record?.candidates ?? [];
+    return rows.length > 0 && group("It can be any of these", h("ul", { class: "tree" }, rows.map((row) =>
+      h("li", {}, this.app.rowButton({ call: row.call, equation: row.equation, state: "suspect" })))));
+  }
+
   #diagnosis(view) {
     const [headline, ...rest] = view.text.split("\n");
     const node = view.record?.at_fault?.call ?? null;
@@ -297,6 +308,7 @@ export class QuestionPanel {
         view.can_search_rest && h("button", { type: "button", onclick: () => this.app.act("rest") }, "Search on"),
         view.status === "found" && h("button", { type: "button", onclick: () => this.app.act("reject") }, "That is not it"),
         node !== null && h("button", { type: "button", onclick: () => this.app.open(node) }, "Open the call")),
+      this.#candidates(view.record),
       h("div", { id: "extra" }),
     ];
   }

@@ -55,7 +55,11 @@ function block(value, name, context) {
   if (value.kind === "atom") return longText(value, name, inner, note);
   const item = h("div", { role: "treeitem", tabindex: "-1", "aria-expanded": "false" });
   const twist = h("span", { class: "twist", "aria-hidden": "true" }, "▸");
-  const line = h("div", { class: "line" }, twist, h("code", {}, labelled(name), value.text), note,
+  const [opening, closing] = BRACKETS[value.kind] ?? ["(", ")"];
+  const head = `${value.type}${opening}…${closing}`;
+  const text = h("span", {}, value.text);
+  item.summary = (open) => fill(text, open ? head : value.text);
+  const line = h("div", { class: "line" }, twist, h("code", {}, labelled(name), text), note,
     h("span", { class: "quiet" }, "  ", count(value.size, "part")));
   item.append(line);
   about(item, value, inner);
@@ -69,6 +73,7 @@ function block(value, name, context) {
 async function unfold(item, twist, value, context, open) {
   item.setAttribute("aria-expanded", String(open));
   twist.textContent = open ? "▾" : "▸";
+  item.summary(open);
   item.querySelector(":scope > [role=group]")?.remove();
   if (!open) return;
   const group = h("div", { role: "group", class: "unfolded" });
