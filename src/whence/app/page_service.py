@@ -29,7 +29,7 @@ _PROTOCOL = frozenset({
     "oracle", "switch", "allow", "answers", "call", "value", "source", "why", "strategy", "test",
     "zoom",
 })  # fmt: skip
-_LOOKING = frozenset({"next", "call", "value", "source", "why"})
+_LOOKING = frozenset({"call", "value", "source", "why"})
 _FILES = ("path", "write")
 """Parameters of methods that name files, which the page does not."""
 _DEEPER = {"depth": 5, "parts": 24, "total": 300}
@@ -72,6 +72,8 @@ class PageService:
             "neighbours": lambda given: self._lists().neighbours(given),
             "search": lambda given: self._lists().search(given),
         }
+        if self._browse:
+            own["next"] = self._browsed
         if method in own:
             return own[method](parameters)
         if method not in (_LOOKING if self._browse else _PROTOCOL):
@@ -160,6 +162,17 @@ class PageService:
         text = html_report(driver, driver.diagnosis(outcome, "the session goes on"))
         return {"name": f"whence-{Path(self._session.path).stem}.html", "html": text}
 
+    def _browsed(self, parameters: Parameters) -> object:
+        """What a session would say of itself, of a run that is only looked at."""
+        session = self._session
+        return {
+            "revision": 0,
+            "needs": "nothing",
+            "recording": str(session.path),
+            "calls": len(session.driver.state.tree.columns),
+            "notes": [],
+        }
+
     def _leave(self, parameters: Parameters) -> object:
         """Go back from inside a call to the whole run."""
         if self._inner is not None:
@@ -179,7 +192,8 @@ class PageService:
         return Pictures(self._layouts_now(), self._asked())
 
     def _lists(self) -> CallLists:
-        return CallLists(self._layouts_now(), self._asked())
+        driver = self._current.driver
+        return CallLists(self._layouts_now(), self._asked(), driver.sources)
 
     def _layouts_now(self) -> Layouts:
         """The layouts of the present state, kept as long as it lasts."""

@@ -1,30 +1,26 @@
-"""Holds one session on the page, from the first question to the report.
+"""Holds a session on the page: the counterpart of the terminal's question loop.
 
-The counterpart of the terminal's loop in `diagnosing.py`: the same session, opened in the same way,
-with a server in place of a screen.
+`diagnosing.py` opens and ends the session as for a terminal; only the loop in between is another.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.app.oracle_gathering import answer_writer
 from whence.app.page_service import PageService
 from whence.app.service_progress import ServiceProgress
-from whence.app.session_driver import SessionDriver
 from whence.app.session_host import SessionHost
-from whence.app.session_opening import Log, Surroundings, prepare_session
+from whence.app.session_opening import PreparedSession
 from whence.app.session_request import SessionRequest
 from whence.app.session_service import SessionService
 from whence.errors import WhenceError
-from whence.model.diagnosis import Diagnosis, Status
 from whence.model.symptom import Symptom
-from whence.ports import Note, Opened, Oracle
-from whence.session.events import Event
+from whence.ports import RunSymptoms
+from whence.session.events import Event, Outcome
 from whence.user_folders import make_private_folder, state_folder
 
 if TYPE_CHECKING:
@@ -35,90 +31,68 @@ NOBODY = "nobody said what is wrong"
 MISSING = "the page needs Starlette and uvicorn: pip install 'whence[web]'"
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """A session to be held on the page, besides what all sessions are asked for."""
+class Page:
+    """A page that is about to be served. Making one fails early if packages are missing."""
 
-    top_is_wrong: bool = False
-    is_zoom: bool = False
-    symptom: Symptom | None = None
-    """What the command line says is wrong with the run."""
+    def __init__(self, request: SessionRequest) -> None:
+        self._make_server = _server_maker()
+        self._request = request
+        self.notes: list[str] = []
+        """What the session notes, for the page to show."""
+        self.progress = ServiceProgress()
 
+    def hold(
+        self,
+        path: Path,
+        prepared: PreparedSession,
+        opening: Sequence[Event],
+        symptom: Symptom | None,
+        symptoms: RunSymptoms | None,
+    ) -> Outcome | None:
+        """Serve until the session is finished, or Ctrl-C; what the session needs then.
 
-def hold_on_page(
-    request: SessionRequest,
-    opened: Opened,
-    path: Path,
-    wanted: PageRequest,
-    log: Callable[[Note], Log | None],
-    first: Callable[[], Sequence[Event]],
-) -> tuple[SessionDriver, Diagnosis, Sequence[Oracle]]:
-    """Serve the page until it is finished or Ctrl-C; how the session stands then.
-
-    `first` finds the first events of a session whose tree is of no recorded run.
-    """
-    server_of = _server()
-    notes: list[str] = []
-    resources = ExitStack()
-    progress = ServiceProgress()
-    with resources:
-        surroundings = Surroundings(
-            notes.append,
-            progress,
-            lambda: log(notes.append),
-            answer_sink=None
-            if wanted.is_zoom
-            else answer_writer(request, opened, path, notes.append),
-        )
-        prepared = prepare_session(
-            request, opened, path, surroundings, resources,
-            top_is_wrong=wanted.top_is_wrong, is_zoom=wanted.is_zoom,
-        )  # fmt: skip
+        None: nobody said what is wrong with the run.
+        """
         host = SessionHost()
         session = SessionService(
-            path.name, path, prepared.driver, ExitStack(), notes, opened.symptoms
+            path.name, path, prepared.driver, ExitStack(), self.notes, symptoms
         )
         host.add(session)
-        opening = () if wanted.symptom is not None else prepared.judged_run(surroundings)
-        if not opening and not prepared.resumes and opened.symptoms is None:
-            opening = first()
-        session.begin(prepared, opening, wanted.symptom, fresh=request.fresh)
-        service = PageService(host, session, progress, browse=request.browse)
-        _serve(server_of(service, request.port), opens_browser=not request.no_open)
-        host.close()
-        driver = prepared.driver
-        outcome = session.outcome
-        if outcome is None:
-            return driver, Diagnosis(Status.UNDETERMINED, reason=NOBODY), prepared.oracles
-        return driver, driver.diagnosis(outcome, LEFT), prepared.oracles
+        if not self._request.browse:
+            session.begin(prepared, opening, symptom or "", fresh=self._request.fresh)
+        service = PageService(host, session, self.progress, browse=self._request.browse)
+        try:
+            self._serve(self._make_server(service, self._request.port))
+        finally:
+            host.close()
+        return session.outcome
+
+    def _serve(self, server: PageServer) -> None:
+        """Serve; the address is one line, for whoever starts whence."""
+        from whence.ui.web.server import open_browser
+
+        files: list[Path] = []
+        to_stdout = self._request.format == "text" or self._request.output is not None
+
+        def shown(address: str) -> None:
+            print(address, file=sys.stdout if to_stdout else sys.stderr, flush=True)
+            if not self._request.no_open:
+                folder = state_folder() / "pages"
+                make_private_folder(folder)
+                files.append(open_browser(address, folder))
+
+        try:
+            with suppress(KeyboardInterrupt):
+                server.serve(shown)
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
 
 
-def _server() -> Callable[[PageService, int], PageServer]:
-    """The server, if the packages that it needs are there."""
+def _server_maker() -> Callable[[PageService, int], PageServer]:
+    """Makes the server, if the packages that it needs are there."""
     try:
         from whence.ui.web.server import PageServer
     except ImportError as problem:
         raise WhenceError(MISSING) from problem
     return PageServer
-
-
-def _serve(server: PageServer, *, opens_browser: bool) -> None:
-    """Serve until the end; the address is one line, for whoever starts whence."""
-    from whence.ui.web.server import open_browser
-
-    def shown(address: str) -> None:
-        print(address, flush=True)
-        if not opens_browser:
-            return
-        folder = state_folder() / "pages"
-        make_private_folder(folder)
-        file = open_browser(address, folder)
-        files.append(file)
-
-    files: list[Path] = []
-    try:
-        with suppress(KeyboardInterrupt):
-            server.serve(shown)
-    finally:
-        for file in files:
-            file.unlink(missing_ok=True)

@@ -180,6 +180,11 @@ class SessionHost:
             return found
         return self.open(requests.Open(recording=str(_recording_of(handle)), log=_log_of(handle)))
 
+    def add(self, session: SessionService) -> None:
+        """Take over a session that was opened elsewhere."""
+        with self._lock:
+            self._sessions[session.handle] = session
+
     def _by_beginning(self, handle: str) -> SessionService | None:
         if len(handle) < _LEAST_HANDLE:
             return None

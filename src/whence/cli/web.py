@@ -32,4 +32,6 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(options: argparse.Namespace) -> int:
     """Open the recording, and serve the page."""
     options.web = True
+    if options.browse:  # nothing is said, so nothing is kept
+        options.no_session = True
     return debug.run(options)

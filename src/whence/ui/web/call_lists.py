@@ -14,6 +14,7 @@ import numpy as np
 from whence.errors import UsageError
 from whence.model.value import Limits
 from whence.ports import Int64s, Tree
+from whence.report.source import Sources
 from whence.session.call_states import CallState
 from whence.tree.readable_call import readable_call
 from whence.ui.web.layouts import Layouts, Parameters, bounded
@@ -27,9 +28,10 @@ _BRIEF = Limits(depth=2, parts=4, text=40, characters=160)
 class CallLists:
     """Lists of one state of a session; `asked` is the call that is asked about."""
 
-    def __init__(self, layouts: Layouts, asked: int | None) -> None:
+    def __init__(self, layouts: Layouts, asked: int | None, sources: Sources | None = None) -> None:
         self.layouts = layouts
         self.asked = asked
+        self._sources = sources or Sources()
 
     @property
     def _tree(self) -> Tree:
@@ -81,7 +83,7 @@ class CallLists:
                 {
                     "function": number,
                     "name": function.short(),
-                    "place": str(function.location or ""),
+                    "place": self._sources.shown(function.location) if function.location else "",
                     "calls": int(calls[number]),
                     "suspects": int(suspects[number]),
                     "right": int(judged[0, number]),

@@ -28,7 +28,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from whence.errors import UsageError, WhenceError
+from whence.errors import WhenceError
+from whence.protocol.problems import problem_of
 from whence.ui.web.guard import Guard, RequestTooLarge
 
 HOST = "127.0.0.1"
@@ -145,10 +146,8 @@ class PageServer:
             answer = await self._watched(
                 loop.run_in_executor(self._worker, self._service.call, method, parameters)
             )
-        except UsageError as problem:
-            return _problem(400, "usage", str(problem))
-        except WhenceError as problem:
-            return _problem(409, "refused", str(problem))
+        except WhenceError as error:
+            return JSONResponse({"error": problem_of(error).message()}, 409)
         except Exception as problem:  # a bug of whence: the page says so, and the server goes on
             print(f"whence: {type(problem).__name__}: {problem}", file=sys.stderr)
             return _problem(500, "bug", f"This is a bug in whence: {type(problem).__name__}.")

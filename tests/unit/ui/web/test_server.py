@@ -33,8 +33,9 @@ def test_what_is_no_call_is_refused_with_a_sentence(entered, body):
 
 def test_an_error_of_the_session_is_an_answer(entered):
     status, _, text = entered.post('{"method": "fail"}')
-    assert status == 400
-    assert json.loads(text)["error"] == {"code": "usage", "message": "this always fails"}
+    assert status == 409
+    error = json.loads(text)["error"]
+    assert (error["code"], error["message"]) == ("bad-parameters", "this always fails")
 
 
 def test_a_bug_says_no_more_than_its_kind_and_ends_nothing(entered, capfd):

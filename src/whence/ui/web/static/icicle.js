@@ -9,6 +9,7 @@ import { count, fill, h, printable, say } from "./dom.js";
 const ROW = 22;
 const GAP = 1;
 const SHORTEST_LABEL = 26;
+const FEW_ROWS = 60;
 const MOST_ROWS = 400;
 const HATCHES = { 1: "right", 2: "wrong", 3: "bad", 4: "dots", 5: "aside", 7: "skip" };
 export const STATES = [
@@ -44,6 +45,14 @@ export class Icicle {
       this.spacer,
       this.canvas,
     );
+    /** Where on the screen the first box of a function is; for tests. */
+    this.element.placeOf = (name) => {
+      const box = this.boxes.find((one) => one.name === name && one.siblings === 1);
+      if (!box) return null;
+      const place = this.element.getBoundingClientRect();
+      const [left, right] = this.#place(box, this.element.clientWidth);
+      return [place.left + (left + right) / 2, place.top + (box.row + 0.5) * ROW - this.element.scrollTop];
+    };
     this.tip = document.getElementById("tip");
     this.view = { from: null, to: null, left: 0, right: 1 };
     this.width = "calls";
@@ -54,8 +63,9 @@ export class Icicle {
     this.selected = null; // the id of the first call of the chosen box
     this.opened = null; // the id of the call that is shown beside the picture
     this.requests = 0;
+    this.wantedRows = FEW_ROWS;
     new ResizeObserver(() => this.#resized()).observe(this.element);
-    this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.element.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.element.addEventListener("pointermove", (event) => this.#hover(event));
     this.element.addEventListener("pointerleave", () => this.#unhover());
     this.element.addEventListener("click", (event) => this.#click(event));
@@ -73,7 +83,7 @@ export class Icicle {
     const pixels = Math.max(64, Math.round(this.element.clientWidth));
     if (!this.element.clientWidth) return;
     const request = ++this.requests;
-    const params = { pixels, rows: MOST_ROWS, width: this.width };
+    const params = { pixels, rows: this.wantedRows, width: this.width };
     if (this.find) params.find = this.find;
     if (this.view.from !== null) params.from = this.view.from;
     if (this.view.to !== null) params.to = this.view.to;
@@ -85,7 +95,7 @@ export class Icicle {
     try {
       picture = await call("picture", params);
     } catch (problem) {
-      if (this.view.from !== null && problem.code === "usage") {
+      if (this.view.from !== null && problem.code !== "gone") {
         this.view = { from: null, to: null, left: 0, right: 1 };
         return this.load();
       }
@@ -106,9 +116,21 @@ export class Icicle {
     else this.draw();
   }
 
+  /** Rows are asked for when they are about to be seen: a recursion may be very deep. */
+  #scrolled() {
+    this.draw();
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const isNearEnd = scrollTop + clientHeight > scrollHeight - 6 * ROW;
+    if (isNearEnd && this.rows?.length >= this.wantedRows && this.wantedRows < MOST_ROWS) {
+      this.wantedRows = Math.min(MOST_ROWS, this.wantedRows * 2);
+      this.load().catch(() => {});
+    }
+  }
+
   zoom(from, to = from) {
     this.view = { from, to, left: 0, right: 1 };
     this.element.scrollTop = 0;
+    this.wantedRows = FEW_ROWS;
     return this.load({ animate: true });
   }
 
@@ -130,10 +152,12 @@ export class Icicle {
       const old = before.get(box.id);
       box.from = old ? [old.left, old.right] : null;
     }
+    window.isDrawing = true;
     const frame = (now) => {
       const part = Math.min(1, (now - start) / length);
       this.draw(part === 1 ? 1 : 1 - (1 - part) ** 3);
       if (part < 1) requestAnimationFrame(frame);
+      else window.isDrawing = false;
     };
     requestAnimationFrame(frame);
   }
@@ -171,6 +195,7 @@ export class Icicle {
       paper: value("--paper"),
       accent: value("--accent"),
       found: value("--found"),
+      path: value("--path"),
       hatch: value("--hatch"),
       givers: [1, 2, 3, 4, 5, 6].map((n) => value(`--giver-${n}`)),
       patterns: {},
@@ -258,7 +283,7 @@ export class Icicle {
     if (this.find && !box.found) pen.globalAlpha *= 0.3;
     pen.fillStyle = this.#fill(styles, box);
     pen.fillRect(a, y, b - a, tall);
-    const hatch = box.implicit ? "implicit" : HATCHES[box.state];
+    const hatch = box.implicit ? "implicit" : this.colour !== "function" && HATCHES[box.state];
     const pattern = hatch && this.#pattern(hatch);
     if (pattern) {
       pen.fillStyle = pattern;
@@ -273,6 +298,11 @@ export class Icicle {
       pen.fillRect(a, y + tall - 4, b - a, 4);
     }
     if (b - a >= SHORTEST_LABEL) this.#label(pen, styles, box, a, b, y + tall / 2 + 0.5);
+    if (this.path?.has(box.id) && box.siblings === 1) {
+      pen.fillStyle = styles.path;
+      pen.fillRect(a, y, b - a, 3);
+      pen.fillRect(a, y + tall - 3, b - a, 3);
+    }
     const focused = box.id === this.selected && document.activeElement === this.element;
     if (focused || box.id === this.opened) {
       pen.strokeStyle = focused ? styles.accent : styles.ink;
@@ -283,6 +313,12 @@ export class Icicle {
   }
 
   #fill(styles, box) {
+    if (this.colour === "function") {
+      if (!box.name) return styles.fills[6];
+      let sum = 0;
+      for (const character of box.name) sum = (sum * 31 + character.codePointAt(0)) % 9973;
+      return styles.givers[sum % styles.givers.length];
+    }
     if (this.colour === "giver" && box.by) {
       const givers = (this.givers ??= []);
       if (!givers.includes(box.by)) givers.push(box.by);
@@ -305,7 +341,8 @@ export class Icicle {
       if (low < 2) return;
       label = `${full.slice(0, low)}…`;
     }
-    pen.fillStyle = this.colour === "giver" && box.by ? styles.inks[0] : styles.inks[box.state];
+    const isPlain = this.colour === "function" || (this.colour === "giver" && box.by);
+    pen.fillStyle = isPlain ? styles.ink : styles.inks[box.state];
     pen.fillText(label, a + 4, y);
   }
 
@@ -356,12 +393,12 @@ export class Icicle {
     if (this.hovered !== box) {
       this.hovered = box;
       clearTimeout(this.asking);
-      fill(this.tip, h("strong", {}, labelOf(box)), h("div", {}, ...described(box)));
+      fill(this.tip, h("strong", {}, labelOf(box)), h("div", {}, ...described(box, this.browse)));
       if (box.siblings === 1) {
         this.asking = setTimeout(async () => {
           const row = await call("row", { id: box.id }).catch(() => null);
           if (row && this.hovered === box) {
-            fill(this.tip, h("code", {}, row.equation), h("div", {}, ...described(box)));
+            fill(this.tip, h("code", {}, row.equation), h("div", {}, ...described(box, this.browse)));
             this.#placeTip(event);
           }
         }, 120);
@@ -427,6 +464,12 @@ export class Icicle {
     this.draw();
   }
 
+  /** Point out the calls that a value passed through. */
+  showPath(ids) {
+    this.path = new Set(ids);
+    this.draw();
+  }
+
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves = {
@@ -477,7 +520,7 @@ export class Icicle {
     if (y < scrollTop) this.element.scrollTop = y;
     else if (y + ROW > scrollTop + clientHeight) this.element.scrollTop = y + ROW - clientHeight;
     this.draw();
-    say([labelOf(box), ...described(box)].join(", "));
+    say([labelOf(box), ...described(box, this.browse)].join(", "));
   }
 }
 
@@ -507,13 +550,13 @@ export function labelOf(box) {
   return `${name} × ${box.siblings ? box.siblings.toLocaleString("en") : "many"}`;
 }
 
-function described(box) {
+function described(box, browsing) {
   const parts = [];
-  if (box.siblings === 1) parts.push(STATES[box.state][1]);
+  if (box.siblings === 1 && !browsing) parts.push(STATES[box.state][1]);
   if (box.by) parts.push(` (said by ${box.by})`);
   const below = box.calls - (box.siblings || 0);
   if (below > 0) parts.push(`${parts.length ? ", " : ""}${count(below, "call")} below`);
-  if (box.suspects) parts.push(`${parts.length ? ", " : ""}${count(box.suspects, "suspect")}`);
+  if (box.suspects && !browsing) parts.push(`${parts.length ? ", " : ""}${count(box.suspects, "suspect")}`);
   if (box.implicit) parts.push(", its callees were only counted");
   if (box.siblings !== 1) parts.push(", click to look inside");
   return parts;

@@ -31,12 +31,20 @@ class App {
     this.notice = document.getElementById("notice");
     const scheme = localStorage.getItem("whence-scheme");
     if (scheme) document.documentElement.dataset.scheme = scheme;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#bar());
   }
 
   async start() {
     this.#run();
     try {
       this.overview = await call("overview");
+      if (this.overview.browse) {
+        this.icicle.browse = true;
+        this.icicle.colour = this.colour.value = "function";
+        this.colour.parentElement.hidden = this.width.parentElement.hidden = true;
+        this.functions.judge = null;
+        this.#legend();
+      }
       await this.refresh(await call("next"));
     } catch (problem) {
       this.tell(problem.message);
@@ -328,7 +336,9 @@ class App {
       this.icicle.colour = event.target.value;
       this.icicle.draw();
       this.#legend();
-    } }, h("option", { value: "state" }, "state"), h("option", { value: "giver" }, "who answered"));
+    } }, h("option", { value: "state" }, "state"), h("option", { value: "giver" }, "who answered"), h("option", { value: "function" }, "function"));
+    this.colour = colour;
+    this.width = width;
     this.choices = h("span", { class: "row" }, h("label", {}, "width", width), h("label", {}, "colour", colour));
     this.tabBar = h("span");
     this.crumbs = h("nav", { class: "crumbs", "aria-label": "Where in the run" });
@@ -358,8 +368,8 @@ class App {
   }
 
   #legend() {
-    const names = this.icicle.colour === "giver" ? [] : STATES;
-    fill(this.legend, names.map(([name, words]) => h("span", {}, h("i", { class: name }), words)), h("span", {}, h("i", { class: "asked" }), "asked now"));
+    const names = this.icicle.colour === "state" ? STATES : [];
+    fill(this.legend, names.map(([name, words]) => h("span", {}, h("i", { class: name }), words)), !this.icicle.browse && h("span", {}, h("i", { class: "asked" }), "asked now"));
   }
 
   #crumbs(picture) {
@@ -446,4 +456,5 @@ class App {
   }
 }
 
-new App().start();
+window.whence = new App();
+window.whence.start();

@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { append, count, fill, h, tabs, withKey } from "./dom.js";
 
 const TABS = [["source", "Source"], ["origin", "Where from"], ["answers", "Answers"]];
+const BROWSING = TABS.slice(0, 2);
 const STATE_CLASS = { "set aside": "aside", "ruled out": "cleared" };
 const VERDICTS = [["right", "Right"], ["wrong", "Wrong"], ["inadmissible", "Should never get this"], ["unknown", "Don’t know"]];
 
@@ -24,7 +25,7 @@ export class SidePanel {
   async draw(tab = this.tab) {
     this.tab = tab;
     const focused = document.activeElement?.getAttribute("role") === "tab" && this.element.contains(document.activeElement);
-    fill(this.element, h("div", { class: "toolbar" }, tabs("Details", TABS, tab, (name) => this.draw(name))), this.body);
+    fill(this.element, h("div", { class: "toolbar" }, tabs("Details", this.app.overview?.browse ? BROWSING : TABS, tab, (name) => this.draw(name))), this.body);
     this.body.setAttribute("aria-labelledby", `tab-${tab}`);
     if (focused) document.getElementById(`tab-${tab}`).focus();
     const request = (this.request = {});
@@ -51,6 +52,9 @@ export class SidePanel {
     try {
       this.why = await call("why", { call: node, path: part.path, side: part.side, run });
       this.asked = { node, part };
+      if (run) this.app.session.reruns = { ...this.app.session.reruns, allowed: true };
+      const { origin, through } = this.why;
+      this.app.icicle.showPath([origin?.call?.call, ...through.map((row) => row.call)]);
     } catch (problem) {
       this.why = null;
       fill(this.body, h("p", {}, problem.message),
@@ -109,7 +113,7 @@ export class SidePanel {
       return h("li", { class: "answer" },
         h("div", { class: "row" },
           h("span", { class: `said ${answer.verdict}` }, answer.verdict),
-          h("span", { class: "quiet" }, `said by ${answer.by}`),
+          h("span", { class: "quiet" }, answer.by === "symptom" ? "as was said of the run" : `said by ${answer.by}`),
           h("span", { class: "grow" }),
           answer.by === "person" ? revised : null),
         app.rowButton({ call: answer.call, equation: answer.equation, state: answer.verdict }),
@@ -162,7 +166,7 @@ export function sourceLines(view, app, origin) {
   return [
     h("div", { class: "row" }, h("span", { class: "place" }, view.place?.shown ?? ""),
       view.changed && h("span", { class: "said wrong" }, "This file was changed after the run: what is shown may not be what ran."),
-      view.lines.every((line) => line.ran === null) && h("button", { type: "button", class: "plain", onclick: () => app.linesThatRan(view.call) }, "Which lines ran?")),
+      app.session?.reruns && view.lines.every((line) => line.ran === null) && h("button", { type: "button", class: "plain", onclick: () => app.linesThatRan(view.call) }, "Which lines ran?")),
     code,
     view.more > 0 && h("p", { class: "quiet" }, `and ${count(view.more, "other line")}`),
     view.unknown && h("p", { class: "quiet" }, `Which lines ran is not known: ${view.unknown}.`),

@@ -30,17 +30,19 @@ export class QuestionPanel {
     this.shown = view ?? null;
     const parts = [this.#notes(session)];
     if (isOpened) parts.push(this.#opened(view, session));
-    else if (session.needs === "question") parts.push(this.#question(session));
+    else if (session.browse) {
+      parts.push(h("h2", {}, "Look around"), h("p", { class: "quiet" }, "Click a call in the picture, or open the outline. Nothing is asked."));
+    } else if (session.needs === "question") parts.push(this.#question(session));
     else if (session.needs === "contradiction") parts.push(this.#contradiction(session.contradiction));
     else if (session.needs === "symptom") parts.push(this.#symptom(session.symptom));
     else if (session.diagnosis) parts.push(this.#diagnosis(session.diagnosis));
-    else parts.push(h("h2", {}, session.browse ? "Look around" : "Nothing left to ask"), h("p", { class: "quiet" }, session.browse ? "Click a call in the picture, or open the outline. Nothing is asked in this session." : ""));
+    else parts.push(h("h2", {}, "Nothing left to ask"));
     fill(this.element, parts);
     if (view) this.#drawMarking();
   }
 
   #notes(session) {
-    const notes = session.notes ?? [];
+    const notes = session.notes;
     return notes.length > 0 && h("div", { class: "banner", role: "status" }, notes.map((note) => h("div", {}, note)));
   }
 
@@ -118,7 +120,7 @@ export class QuestionPanel {
     const entries = outcome.yielded.map((value, index) => ({ name: `yielded[${index}]`, value, side: "outcome" }));
     if (outcome.value) entries.push({ name: "", value: outcome.value, side: "outcome" });
     const title = outcome.yielded.length && outcome.kind === "returned" ? "It yielded, then returned" : OUTCOMES[outcome.kind] ?? outcome.kind;
-    if (view.step && !outcome.value && !entries.length) return null;
+    if ((view.step || view.text) && !entries.length && !outcome.raised_by) return null;
     return group(
       title,
       entries.length ? valueTree("Its outcome", entries, context) : outcome.kind === "returned" ? h("p", { class: "quiet" }, "a value that was not recorded") : null,
@@ -223,7 +225,7 @@ export class QuestionPanel {
     this.buttons = {};
     const isFailed = view.outcome.kind === "failed";
     return h("div", { class: "verdicts", role: "group", "aria-label": isQuestion ? view.asked : "Judge this call" },
-      button("right", "Right", "y", "right"),
+      button("right", isFailed ? "Nothing missing" : "Right", "y", "right"),
       button("wrong", isFailed ? "An answer is missing" : "Wrong", "n", "wrong"),
       button("inadmissible", "Should never get this", "i", "bad"),
       isQuestion && button("unknown", "Don’t know", "?", "plain-verdict"));
