@@ -70,6 +70,8 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
         elif refusal is not None:
             await _answer(send, *refusal)
+        elif scope["path"] == "/favicon.ico":  # browsers ask for it beside the page of one sentence
+            await _answer(send, 204, "")
         elif scope["path"] == "/":
             await self._exchange(scope, send)
         elif not self._is_known(scope):
@@ -200,10 +202,9 @@ async def _answer(
         headers["Set-Cookie"] = cookie
     if refresh:
         headers["Refresh"] = f"0; url={refresh}"
-    body = (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>whence</title>'
-        f"</head><body><p>{text}</p></body></html>"
-    ).encode()
-    headers["Content-Length"] = str(len(body))
+    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>whence</title>'
+    body = f"{head}</head><body><p>{text}</p></body></html>".encode() if text else b""
+    if body:
+        headers["Content-Length"] = str(len(body))
     await send({"type": "http.response.start", "status": status, "headers": _raw(headers)})
     await send({"type": "http.response.body", "body": body})

@@ -62,6 +62,10 @@ def test_another_user_of_the_machine_without_the_cookie_gets_nothing(entered):
     assert entered.service.calls == []
 
 
+def test_a_browser_that_asks_for_an_icon_gets_none(running):
+    assert running.request("GET", "/favicon.ico")[0] == 204
+
+
 @pytest.mark.parametrize("cookie", ["whence=", "whence=x", "other=1", "whence", 'whence="', ";;="])
 def test_a_cookie_that_was_not_given_here_is_refused(entered, cookie):
     entered.cookie = cookie

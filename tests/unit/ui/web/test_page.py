@@ -199,6 +199,7 @@ def test_an_answer_is_taken_back_and_revised(session):
     assert "wrong" in tab.text("#side")
 
 
+@pytest.mark.soak
 def test_two_tabs_stay_in_step_and_a_late_answer_is_not_taken_for_another_question(session):
     _, tab = session("--wrong", "output:1")
     other = Tab(tab.page.context.new_page()).open(tab.page.url)
