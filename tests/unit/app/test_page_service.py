@@ -21,7 +21,7 @@ from whence.protocol.problems import Code, Problem
 TREE = Path(__file__).parents[3] / "examples" / "sqrtest.jsonl"
 
 
-def service_of(path: Path, resources: ExitStack, *, browse: bool = False) -> PageService:
+def service_of(path: Path, resources: ExitStack, *, browse: bool = False) -> Any:
     opened, notes, progress = open_any(path), list[str](), ServiceProgress()
     surroundings = Surroundings(notes.append, progress, lambda: None)
     prepared = prepare_session(SessionRequest(), opened, path, surroundings, resources)

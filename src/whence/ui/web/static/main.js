@@ -410,6 +410,7 @@ class App {
       if (this.icicle.find && this.view === "picture") {
         await this.icicle.load();
         say(count(result.total, "call"));
+        this.crumbs.hidden = false;
         this.crumbs.append(h("button", { class: "plain", type: "button", onclick: () => this.#found(text, result) }, `list ${count(result.total, "call")}`));
       } else this.#found(text, result);
     });
