@@ -523,8 +523,9 @@ class SourceSyntax(Protocol):
         functions: Sequence[Function],
         calls: Sequence[Call] | None,
         read: Callable[[str], str | None],
-    ) -> Sequence[str]:
-        """The names of what a call may have run without its being recorded.
+    ) -> Mapping[str, Collection[int]]:
+        """The names of what a call may have run without its being recorded, each with the lines of
+        which one ran if it did; without lines where they cannot tell.
 
         `callees` are the functions that it called, `functions` all that were recorded; `calls` are
         the calls that it made, None if they are too many. `read` gives the text of another file.

@@ -29,6 +29,8 @@ class Question:
     default: Answer | None = None
     function: int | None = None
     """The function whose calls are shown too, so that any of them can be judged."""
+    may_widen: bool = False
+    """Whether calls that a mark set aside may have to be searched after all."""
     problem: str = ""
     """Why the call cannot be read, so that nobody can judge it."""
 
@@ -37,8 +39,10 @@ class Question:
         """At least and at most how many questions come after this one; None if nobody can tell.
 
         Measured by `bench/readability.py`, where it holds for nine questions in ten. A longer
-        search takes as many questions as the program has like calls side by side.
+        search takes as many questions as the program has like calls side by side, and one that a
+        mark narrowed may have to be widened.
         """
-        if self.expected > _FORESEEN:
+        if self.expected > _FORESEEN or self.may_widen:
             return None
-        return int(self.expected == _FORESEEN), min(5 * (self.expected - 1) // 2, self.suspects)
+        most = 5 * (self.expected - 1) // 2 + 1
+        return int(self.expected == _FORESEEN), min(most, self.suspects)

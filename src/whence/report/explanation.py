@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -111,7 +111,7 @@ def _explain_fault(
         source = sources.block(call)
     except WhenceError as trouble:
         problem = str(trouble)
-    hidden = _out_of_sight(state, node, call, sources)
+    hidden, not_run = _out_of_sight(state, node, call, sources, findings.executed.lines)
     called = [] if diagnosis.reason else [_callees(state, diagnosis, bool(hidden))]
     rows = [*_inputs(call, sources), *called, *_outcome_rows(call, sources)]
     rows += _finding_rows(state, node, sources, findings)
@@ -149,13 +149,16 @@ def _explain_fault(
         problem,
         tuple(row for row in rows if row[1]),
         tuple(sentences),
-        tuple(doubts(state, diagnosis, call, sources, findings.notes)),
+        (*doubts(state, diagnosis, call, sources, findings.notes), *not_run),
         tuple(hidden),
     )
 
 
-def _out_of_sight(state: State, node: int, call: Call, sources: Sources) -> list[str]:
-    """The names of what a call may have called without its being recorded."""
+def _out_of_sight(
+    state: State, node: int, call: Call, sources: Sources, executed: Collection[int] | None
+) -> tuple[list[str], list[str]]:
+    """The names of what a call may have called without its being recorded; and a sentence about
+    those whose lines did not run, if it is known which lines did."""
     tree = state.tree
     columns, position = tree.columns, tree.position(node)
     area = slice(position + 1, int(columns.end[position]))
@@ -170,7 +173,12 @@ def _out_of_sight(state: State, node: int, call: Call, sources: Sources) -> list
     calls = None
     if len(callees) <= _CALLEES_READ:
         calls = [readable_call(tree, int(callee))[0] for callee in callees]
-    return list(sources.calls_out_of_sight(call, functions, tree.functions, calls))
+    hidden = sources.calls_out_of_sight(call, functions, tree.functions, calls)
+    if executed is None:
+        return list(hidden), []
+    not_run = [name for name, on in hidden.items() if on and not set(on) & set(executed)]
+    said = f"its lines with {some(not_run)} did not run when the lines were followed"
+    return [name for name in hidden if name not in not_run], [said] if not_run else []
 
 
 def _state_from_before(state: State, diagnosis: Diagnosis, call: Call) -> list[str]:

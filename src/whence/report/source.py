@@ -6,7 +6,7 @@ A file may have changed since the run; wherever its lines are shown, the report 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent
@@ -240,17 +240,17 @@ class Sources(SourceFiles):
         callees: Sequence[Function],
         functions: Sequence[Function],
         calls: Sequence[Call] | None,
-    ) -> Sequence[str]:
-        """The names of what a call may have run without its being recorded."""
+    ) -> Mapping[str, Collection[int]]:
+        """The names of what a call may have run without its being recorded, and their lines."""
         where = call.where()
         if self.syntax is None or call.step is not None:
-            return ()
+            return {}
         if where is None or where.line is None:
-            return (NOT_OWN,)
+            return {NOT_OWN: ()}
         try:
             text = self.read_unchanged(where.file)
         except WhenceError:
-            return (NO_TEXT,)
+            return {NO_TEXT: ()}
         return self.syntax.calls_out_of_sight(
             text, call, callees, functions, calls, self._text_or_none
         )

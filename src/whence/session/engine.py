@@ -155,7 +155,9 @@ def _with_answers(
         opposed = [previous for previous in earlier if previous.verdict is not answer.verdict]
         if opposed:
             why = (
-                "the same call" if opposed[0].node == answer.node else "calls with equal equations"
+                "the same call"
+                if opposed[0].node == answer.node
+                else "calls with equal inputs and outcomes"
             )
             return replace(facts, clash=Clash(opposed[0], answer, why, answers[number:]))
         facts = replace(facts, answers=(*facts.answers, answer))

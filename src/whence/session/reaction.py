@@ -126,6 +126,7 @@ def _question(state: State, space: SearchSpace, choice: Choice) -> Question:
         expected=max(1, questions_left(weight + (not space.top_is_open))),
         default=default,
         function=choice.function,
+        may_widen=space.is_sliced and not space.slice_explains_top,
         problem=problem,
     )
 

@@ -243,7 +243,7 @@ def test_equal_equations_contradict_each_other() -> None:
         state(tree=tree), said(1, Verdict.WRONG), said(2, Verdict.RIGHT), said(4, Verdict.WRONG)
     )
     assert isinstance(outcome, Revise)
-    assert outcome.why == "calls with equal equations"
+    assert outcome.why == "calls with equal inputs and outcomes"
     _, outcome = step(current, Resolved(keep_earlier=False))
     assert isinstance(outcome, Found)
 

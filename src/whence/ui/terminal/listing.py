@@ -128,7 +128,7 @@ def choice_lines(state: State, width: int) -> list[str]:
     last = callees[-_OUTLINE:]
     name = tree.functions[int(tree.columns.function[space.top])].short()
     left_out = len(callees) - len(last)
-    which = f"The last of {len(callees):,} calls" if left_out else "The calls"
+    which = f"The last {len(last)} of {len(callees):,} calls" if left_out else "The calls"
     rows = _rows(state, Listing(name, last, len(last), len(last)), width)
     return [
         f"{which} in {cut(name, 20)}. Name the first wrong one: n NUMBER",

@@ -12,7 +12,7 @@ from whence.model.call import Call
 from whence.model.diagnosis import Diagnosis
 from whence.model.question import Question
 from whence.model.symptom import SYMPTOM
-from whence.model.verdict import Verdict
+from whence.model.verdict import PERSON, Verdict
 from whence.ports import Zooming
 from whence.report.explanation import explain
 from whence.report.question_content import last_judged
@@ -41,6 +41,8 @@ _SMALLEST, _BESIDES = 24, 2
 empty line before it and for the prompt."""
 _PATIENT, _FEW = 3, 3
 """`suspects` is recommended after this many questions, unless only this few calls are left."""
+_ALIKE = 2
+"""`trust` is recommended for a function of which so many calls were right."""
 
 
 class OutcomeView:
@@ -52,6 +54,8 @@ class OutcomeView:
         self._counted: Outcome | None = None
         """The question whose characters were counted last: one shown again is not counted."""
         self._has_recommended = False
+        self._offered: set[int] = set()
+        """The functions for which `trust` was recommended."""
         self._knows_show = False
         self._shown: list[tuple[int, int, Call]] = []
         """The ids and numbers of the questions so far, and what was shown of each call."""
@@ -112,11 +116,33 @@ class OutcomeView:
             session.count_shown("\n".join(line.text for line in lines))
             self._counted = outcome
         self.screen.say("", *lines)
-        if self.screen.interactive and number > _PATIENT and not self._has_recommended:
+        if not self.screen.interactive:
+            return
+        offer = self._offer_of_trust(question)
+        if offer:
+            self.screen.note(offer)
+        elif number > _PATIENT and not self._has_recommended:
             left = suspects(session.state).total
             if _FEW < left <= MOST:
                 self._has_recommended = True
                 self.screen.note(f"(suspects lists the {left} calls that are left)")
+
+    def _offer_of_trust(self, question: Question) -> str:
+        """How to be spared more questions about a function, said once for each function."""
+        tree = self._session.state.tree
+        functions = tree.columns.function
+        number = int(functions[tree.position(question.node)])
+        right = sum(
+            answer.by == PERSON
+            and answer.verdict is Verdict.RIGHT
+            and int(functions[tree.position(answer.node)]) == number
+            for answer in self._session.state.facts.answers
+        )
+        if right < _ALIKE or number in self._offered or question.call.step is not None:
+            return ""
+        self._offered.add(number)
+        name = tree.functions[number].short()
+        return f"({right} calls of {name} were right; trust asks no more about it)"
 
     def _number(self) -> int:
         """Which question it is."""

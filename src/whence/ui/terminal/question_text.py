@@ -148,7 +148,7 @@ def header(question: Question, number: int) -> str:
         return f"Question {number}"
     least, most = question.to_come
     left = f"{least} to {most} more" if least else f"up to {most} more"
-    return f"Question {number} ({left if most else 'maybe the last one'})"
+    return f"Question {number} ({left if most > 1 else 'maybe the last one'})"
 
 
 def prompt(question: Question, number: int = 1) -> str:
@@ -522,12 +522,14 @@ def _place(call: Call, context: QuestionContext, width: int) -> str:
     if is_raised and raised is not None:
         by = f" by {context.raised_by}" if context.raised_by else ""
         texts.append(f"raised {_line(raised, where, sources)}{by}")
-    called, site = sources.called_as(call), call.site
+    called, site = " ".join(sources.called_as(call).split()), call.site
     if called and site is not None and (earlier is None or earlier.site != site):
         at = _line(site, where, sources)
         room = min(_EXPRESSION, width - len(", ".join([*texts, f"called as  {at}"])))
-        if room >= min(len(called), _LEGIBLE) and not is_plain_call(called):
-            texts.append(f"called as {cut(called, room)} {at}")
+        shown = cut(called, room)
+        says_nothing = is_plain_call(called) or shown.endswith("(…")
+        if room >= min(len(called), _LEGIBLE) and not says_nothing:
+            texts.append(f"called as {shown} {at}")
     text = ", ".join(texts)
     return text if len(text) <= width else f"…{text[1 - width :]}"
 

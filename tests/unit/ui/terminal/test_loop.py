@@ -328,3 +328,13 @@ def test_after_two_questions_without_an_answer_there_are_other_ways(
     assert "  5  h(x=3) → 3  (skipped)" in seen
     assert "trust module m" in seen
     assert session(small, "n", "?", "?", "?")[0].count("Other ways") == 1
+
+
+def test_trust_is_offered_once_after_two_calls_of_a_function_were_right(
+    call: Build, session: Session
+) -> None:
+    top = Node(1, None, call("m.top", returned=0))
+    below = [Node(n, 1, call("part", given={"n": n}, returned=n)) for n in range(2, 12)]
+    seen = session(State(tree_of([top, *below])), "y", "y", "y", "y", typed=True)[0]
+    assert seen.count("calls of part were right; trust asks no more about it)") == 1
+    assert seen.index("Question 3") < seen.index("(2 calls of part") < seen.index("Question 4")

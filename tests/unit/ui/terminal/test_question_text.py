@@ -35,7 +35,7 @@ def shown(call: Call, width: int = 80) -> list[str]:
 
 def test_a_question_shows_the_call_and_its_place(call: Build) -> None:
     assert shown(call(given={"x": 1}, returned=2)) == [
-        "Question 3 (up to 7 more)",
+        "Question 3 (up to 8 more)",
         "  f(x=1) → 2",
         "  at m.py:3",
     ]
@@ -555,9 +555,9 @@ def test_the_last_question_is_said_to_be_the_last(call: Build) -> None:
 @pytest.mark.parametrize(
     ("expected", "suspects", "text"),
     [
-        (2, 3, "Question 9 (up to 2 more)"),
-        (2, 1, "Question 9 (up to 1 more)"),
-        (6, 40, "Question 9 (1 to 12 more)"),
+        (2, 3, "Question 9 (up to 3 more)"),
+        (2, 1, "Question 9 (maybe the last one)"),
+        (6, 40, "Question 9 (1 to 13 more)"),
         (7, 90, "Question 9"),
     ],
 )
@@ -577,3 +577,8 @@ def test_the_opening_is_three_short_lines_that_keep_the_outcome(call: Build) -> 
     assert lines[0].endswith("→ 17")
     resumed = opening(top, is_wrong=True, answers=2, width=80)
     assert resumed[0].text.startswith("Known to be wrong (after 2 answers): main(")
+
+
+def test_a_search_that_a_mark_narrowed_is_not_foreseen(call: Build) -> None:
+    question = replace(asked(call(returned=1), expected=2, suspects=3), may_widen=True)
+    assert question_lines(question, 9, 80)[0].text == "Question 9"

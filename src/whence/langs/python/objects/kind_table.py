@@ -25,6 +25,7 @@ from whence.langs.python.objects import object_kinds as k
 from whence.langs.python.objects.atoms import ATOMS, PLAIN, SCALARS
 from whence.langs.python.objects.newer_types import FROZENDICTS, SENTINELS, TEMPLATES
 from whence.langs.python.objects.object_kinds import ObjectKind
+from whence.langs.python.objects.raw_class import BUILTIN_FUNCTIONS
 
 _ITERATORS = tuple(
     map(type, (
@@ -63,7 +64,7 @@ _TABLE: dict[Any, ObjectKind] = {
     **dict.fromkeys(TEMPLATES, k.HOLDER), **dict.fromkeys(FROZENDICTS, k.FROZENDICT),
     **dict.fromkeys(SENTINELS, k.HOLDER),
     types.FrameType: k.UNSEEN_HOLDER, _collections._tuplegetter: k.UNSEEN_HOLDER,
-    types.BuiltinFunctionType: k.BUILTIN, type(re.compile("").match): k.BUILTIN,
+    **dict.fromkeys(BUILTIN_FUNCTIONS, k.BUILTIN),
     types.MethodWrapperType: k.METHOD_WRAPPER, types.MethodDescriptorType: k.DESCRIPTOR,
     types.WrapperDescriptorType: k.DESCRIPTOR, types.GetSetDescriptorType: k.DESCRIPTOR,
     types.MemberDescriptorType: k.DESCRIPTOR, types.ClassMethodDescriptorType: k.DESCRIPTOR,

@@ -6,7 +6,9 @@ metaclass method, no `__getattribute__`, no property.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType
 from typing import Any
 
 class_order: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
@@ -26,6 +28,9 @@ name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 MANAGED_DICT, IMMUTABLE_TYPE, HEAP_TYPE = 1 << 4, 1 << 8, 1 << 9
 IS_STRING, IS_DICT, IS_EXCEPTION, IS_CLASS = 1 << 28, 1 << 29, 1 << 30, 1 << 31
 
+BUILTIN_FUNCTIONS = (BuiltinFunctionType, type(re.compile("").match))
+"""The types of functions in C. `types` names only the first; the second is that of methods that
+know the class which defines them, as those of patterns and, from 3.12 on, of raw files."""
 _MISSING = object()
 
 
@@ -36,6 +41,11 @@ def find_in_class(cls: type, name: str, default: Any = None) -> Any:
         if value is not _MISSING:
             return value
     return default
+
+
+def is_builtin_function(kind: type) -> bool:
+    """Whether this is the type of functions and bound methods in C."""
+    return kind is BUILTIN_FUNCTIONS[0] or kind is BUILTIN_FUNCTIONS[1]
 
 
 def full_name(cls: type) -> str:

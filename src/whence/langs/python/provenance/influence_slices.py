@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import BUILTIN_FUNCTIONS
 from whence.langs.python.provenance.marked_parts import Criterion
 from whence.langs.python.provenance.runtime.attribute_access import REMAKING
 from whence.langs.python.provenance.runtime.run_state import RUN
@@ -68,7 +69,7 @@ _REMADE = ("remade", None)
 _PASSING = frozenset({ARG, RET, STORE})
 _DECIDING = frozenset({CTL, OP})
 """The kinds of decisions that chose no object: tests, and what was attempted inside `try`."""
-_UNCHANGING = SCALARS | IdentitySet(FunctionType, BuiltinFunctionType, type)
+_UNCHANGING = SCALARS | IdentitySet(FunctionType, *BUILTIN_FUNCTIONS, type)
 _REST = IdentitySet(tuple, dict)
 
 

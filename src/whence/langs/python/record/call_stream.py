@@ -12,10 +12,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from whence.langs.python.objects.newer_types import is_lazy_import
+from whence.langs.python.objects.raw_class import is_builtin_function
 from whence.langs.python.record.backend import CodeDescription
 from whence.langs.python.record.frame_values import UNBOUND, UNKNOWN
 from whence.langs.python.record.options import (
@@ -509,6 +510,6 @@ class CallStream:
 def _is_data(value: Any) -> bool:
     """Not a module, function or class: those are the program's text, not its state."""
     kind = type(value)
-    if kind is FunctionType or kind is BuiltinFunctionType or kind is ModuleType:
+    if kind is FunctionType or kind is ModuleType or is_builtin_function(kind):
         return False
     return not is_class(value) and not is_lazy_import(value)

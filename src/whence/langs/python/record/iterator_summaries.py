@@ -19,7 +19,7 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from whence.langs.python.objects.raw_class import qualname_of
+from whence.langs.python.objects.raw_class import is_builtin_function, qualname_of
 
 Atom = Callable[[object], tuple[str, bool]]
 
@@ -69,7 +69,7 @@ class IteratorSummary:
         kind = type(value)
         if kind is FunctionType:
             return str.__str__(_function_qualname(value))
-        if kind is BuiltinFunctionType:
+        if is_builtin_function(kind):
             return str.__str__(_builtin_name(value))
         if kind is type:
             return str.__str__(qualname_of(value))

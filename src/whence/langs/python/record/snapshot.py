@@ -13,7 +13,6 @@ Invariant: no reference to a value outlives `Snapshots.write`.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Mapping
 from itertools import islice
@@ -40,6 +39,7 @@ from whence.langs.python.objects.raw_class import (
     class_order,
     dict_offset_of,
     flags_of,
+    is_builtin_function,
     item_size_of,
     module_of,
     name_of,
@@ -57,8 +57,6 @@ from whence.secret_values import Secrets
 _args_of = BaseException.__dict__["args"].__get__
 _function_module = FunctionType.__dict__["__module__"].__get__
 _function_qualname = FunctionType.__dict__["__qualname__"].__get__
-# `types` names only the first; the second is that of C methods that know their class.
-_BUILTINS = (BuiltinFunctionType, type(re.compile("").match))
 _builtin_module = BuiltinFunctionType.__dict__["__module__"].__get__
 _builtin_name = BuiltinFunctionType.__dict__["__name__"].__get__
 _builtin_self = BuiltinFunctionType.__dict__["__self__"].__get__
@@ -92,7 +90,7 @@ def has_identity(value: object) -> bool:
     kind = type(value)
     if id(kind) in PLAIN_IDS or kind is FunctionType or flags_of(kind) & IS_CLASS:
         return False
-    if _is_builtin(kind):
+    if is_builtin_function(kind):
         return _is_bound(value)
     return not _is_module(kind)
 
@@ -223,7 +221,7 @@ class Snapshots:
         if _is_module(kind):
             self._module(value)
             return 1
-        if _is_builtin(kind) and not _is_bound(value):
+        if is_builtin_function(kind) and not _is_bound(value):
             self._named(f.FUNCTION, _builtin_module(value), _builtin_name(value))
             return 1
         return self._container(value, kind, depth, budget)
@@ -284,7 +282,7 @@ class Snapshots:
         if kind is MethodType:
             function = _method_function(value)
             return self._method(_callable_name(function), _method_self(value), depth, budget)
-        if _is_builtin(kind):
+        if is_builtin_function(kind):
             bound_to = _builtin_self(value)
             owner = bound_to if flags_of(type(bound_to)) & IS_CLASS else type(bound_to)
             name = f"{name_of(owner)}.{_builtin_name(value)}"
@@ -568,10 +566,6 @@ def _exact_text(value: Any) -> str:
 
 def _is_module(kind: type) -> bool:
     return kind is ModuleType or any(base is ModuleType for base in class_order(kind))
-
-
-def _is_builtin(kind: type) -> bool:
-    return kind is _BUILTINS[0] or kind is _BUILTINS[1]
 
 
 def _is_bound(builtin: Any) -> bool:

@@ -37,7 +37,7 @@ class ShadowOrigins:
         makers = [self._maker(maker, run) for maker in run.makers]
         if len(makers) > 1:
             texts = [f"{maker.expression} ({maker.location})" for maker in makers]
-            unknown = f"it is one of {', '.join(texts)}"
+            unknown = f"it was made by one of these expressions: {', '.join(texts)}"
             origin = Origin(None, unknown=unknown, candidates=tuple(makers))
             return FollowedPart(origin, influence, slices)
         [maker] = makers

@@ -8,7 +8,8 @@ trusted, except where they run other code: processes, `exec`, foreign functions,
 that were passed to them.
 
 Invariant: what may have run unrecorded code is named, unless its name alone says that it is a
-method of a builtin type or of the standard library. What is named may not have run.
+method of a builtin type or of the standard library. What is named may not have run: it comes with
+the lines of its text, at least one of which runs if it does.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ _MAKES_PLAIN = (
 )  # fmt: skip
 _NOT_SEEN = (ClassSight.PARTLY, ClassSight.UNSEEN)
 _LONGEST = 40
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 EARLIER_THREADS = "threads that began before the recording"
 
@@ -157,8 +159,11 @@ def _never_called(defined: Mapping[str, Sequence[ast.AST]], sight: Sight) -> set
     }
 
 
-def calls_out_of_sight(module: ast.Module, body: ast.AST, call: Call, sight: Sight) -> list[str]:
-    """The names of the calls and operations in a body that may have run unrecorded code."""
+def calls_out_of_sight(
+    module: ast.Module, body: ast.AST, call: Call, sight: Sight
+) -> dict[str, set[int]]:
+    """The names of the calls and operations in a body that may have run unrecorded code, each with
+    the lines on which it stands; without lines if it stands nowhere."""
     imports = imported_names(module)
     defined: dict[str, list[ast.AST]] = {}
     for node in ast.walk(module):
@@ -186,10 +191,28 @@ def calls_out_of_sight(module: ast.Module, body: ast.AST, call: Call, sight: Sig
         if name:
             scope.named.add(node)
             names[number] = name
-    found = [names[number] for number in sorted(names)]
+    frames = _nodes_of_other_frames(own)
+    found: dict[str, set[int]] = {}
+    for number in sorted(names):
+        node = own[number]
+        found.setdefault(names[number], set()).update(_lines(frames.get(node, node)))
     if sight.has_earlier_threads and _shares(call):
-        found.append(EARLIER_THREADS)
-    return list(dict.fromkeys(found))
+        found[EARLIER_THREADS] = set()
+    return found
+
+
+def _nodes_of_other_frames(own: Sequence[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """For each node in a comprehension the outermost one: its lines are those of another frame."""
+    outermost: dict[ast.AST, ast.AST] = {}
+    for node in own:  # outer ones first
+        if isinstance(node, _COMPREHENSIONS) and node not in outermost:
+            outermost.update(dict.fromkeys(ast.walk(node), node))
+    return outermost
+
+
+def _lines(node: ast.AST) -> range:
+    first = getattr(node, "lineno", None)
+    return range(0) if first is None else range(first, getattr(node, "end_lineno", first) + 1)
 
 
 def _shares(call: Call) -> bool:

@@ -109,14 +109,14 @@ class PythonSyntax:
         functions: Sequence[Function],
         calls: Sequence[Call] | None = None,
         read: Callable[[str], str | None] = lambda file: None,
-    ) -> list[str]:
-        """The names of what a call may have run without its being recorded."""
+    ) -> dict[str, set[int]]:
+        """The names and lines of what a call may have run without its being recorded."""
         where, module = call.where(), definitions_in(text)
         if module is None or where is None or where.line is None:
-            return []
+            return {}
         body = _body(module, call.function.qualname, where.line)
         if body is None:
-            return []
+            return {}
         files = {f.module: f.location.file for f in functions if f.location is not None}
         files[call.function.module] = where.file
         names = _names(functions)
@@ -134,7 +134,7 @@ class PythonSyntax:
         try:
             return calls_out_of_sight(module.tree, body, call, sight)
         except RecursionError:
-            return [_TOO_DEEP]
+            return {_TOO_DEEP: set()}
 
     def operation_at(self, text: str, span: Span) -> RaisingOperation | None:
         """The operation at exactly this span."""

@@ -381,7 +381,7 @@ class RecipeReader(ValueDecoder[Recipe]):
         if not whole:
             return _cut(named.full, label), place
         if name == _OBJECT:
-            return UnknownRecipe("an object that is known only by being that one", label), place
+            return UnknownRecipe("a plain object(), for which no other can stand", label), place
         if content is None and named.flags & f.C_TYPE:
             return UnknownRecipe(
                 f"a {named.full}, which is not made of its attributes", label

@@ -20,9 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from whence.langs.python.objects.raw_class import BUILTIN_FUNCTIONS
 from whence.langs.python.record.options import Bound
 from whence.langs.python.record.repeatable import Aside, directly, uncounted
 from whence.langs.python.record.snapshot import Snapshots, Tables, is_class, type_name
@@ -57,7 +58,7 @@ WAITING = "waiting"
 _T = TypeVar("_T")
 _OUTPUT = 1
 _ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
-_CODE = (FunctionType, BuiltinFunctionType, ModuleType)
+_CODE = (FunctionType, *BUILTIN_FUNCTIONS, ModuleType)
 
 _WRAPPER = getattr(uncounted(len), "__code__", None)
 """The code of the function between a hook and the program, if there is one."""

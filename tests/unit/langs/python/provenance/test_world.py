@@ -65,6 +65,13 @@ def main():
     return str(decimal.Decimal("2.5").quantize(decimal.Decimal(1)))
 def pick(): return decimal.ROUND_UP if flag() else decimal.ROUND_DOWN
 """,
+    "file written without a buffer and read while it is open": """
+def main():
+    out = open("data.txt", "wb", buffering=0)
+    out.write(content())
+    with open("data.txt", "rb") as text: return text.read(1)
+def content(): return b"ab"
+""",
     "file written and read": """
 def main():
     with open("data.txt", "w") as out: out.write(word())

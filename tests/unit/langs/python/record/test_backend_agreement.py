@@ -150,6 +150,18 @@ def test_a_zoo_of_values_is_told_alike(tmp_path: Path, options: RecordOptions) -
     both(ZOO, tmp_path, options, sys=sys)
 
 
+def test_functions_in_c_that_a_call_reads_are_text_and_not_data(tmp_path: Path) -> None:
+    program = """
+import re
+match, size, limit = re.compile("a").match, len, 3
+def found(text): return bool(match(text)) and size(text) < limit
+found("a")
+"""
+    both(program, tmp_path, RecordOptions())
+    assert "limit" in record(program, tmp_path, BACKENDS[0]).text()
+    assert "match" not in record(program, tmp_path, BACKENDS[0]).text()
+
+
 def test_the_length_of_a_summary_is_bounded_only_unless_values_are_whole(tmp_path: Path) -> None:
     source = "def look(value): return value\nlook(values)"
     values = deque(range(1000))

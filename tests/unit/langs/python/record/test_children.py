@@ -340,6 +340,9 @@ start()
         "subprocess.run(WORDS, env={'A': '1'})",
         "os.waitpid(os.posix_spawn(WORDS[0], WORDS, os.environ), 0)",
         "os.waitpid(os.posix_spawn(WORDS[0], WORDS, {'A': '1'}), 0)",
+        "os.waitpid(os.posix_spawnp(WORDS[0], WORDS, os.environ), 0)",
+        "os.environ['PATH'] = '/nowhere:' + os.path.dirname(WORDS[0]); "
+        "os.waitpid(os.posix_spawnp(os.path.basename(WORDS[0]), WORDS, {'A': '1'}), 0)",
         "subprocess.run(WORDS, cwd='.')",
         "os.spawnv(os.P_WAIT, WORDS[0], WORDS)",
         "os.spawnve(os.P_WAIT, WORDS[0], WORDS, {'A': '1'})",

@@ -134,7 +134,7 @@ def test_what_a_lambda_ran_out_of_sight_is_named() -> None:
     function = Function("program.<lambda>", "<lambda>", "program", where)
     call = Call(function, Rule("<lambda>", "<lambda>", where), Outcome(OutcomeKind.RETURNED))
     text = "import library\nwork = lambda x: library.f(x)\n"
-    assert PythonSyntax().calls_out_of_sight(text, call, [], []) == ["library.f"]
+    assert list(PythonSyntax().calls_out_of_sight(text, call, [], [])) == ["library.f"]
 
 
 def test_classes_that_inherit_from_a_library_are_out_of_sight_in_part() -> None:
@@ -154,7 +154,9 @@ def outer(own):
     syntax = PythonSyntax(types=lambda: [RecordedType("program", "Own", True)])
 
     def named(statement: str) -> list[str]:
-        return syntax.calls_out_of_sight(text.format(statement=statement), call, [], [function])
+        return list(
+            syntax.calls_out_of_sight(text.format(statement=statement), call, [], [function])
+        )
 
     assert named("return own.held") == []
     assert named("return own.total()") == []
@@ -168,3 +170,24 @@ def outer(own):
 def test_threads_that_began_before_are_named_where_they_may_have_interfered() -> None:
     syntax = PythonSyntax(has_earlier_threads=True)
     assert unseen("return text", syntax=syntax) == ["threads that began before the recording"]
+
+
+def test_what_is_out_of_sight_has_the_lines_of_which_one_ran() -> None:
+    text = """\
+import library
+def outer(own):
+    if own:
+        return library.f(
+            own,
+        )
+    return [
+        library.g(x)
+        for x in own
+    ]
+"""
+    where = Location("program.py", 2)
+    function = Function("program.outer", "outer", "program", where)
+    call = Call(function, Rule("outer", "outer", where), Outcome(OutcomeKind.RETURNED))
+    hidden = PythonSyntax().calls_out_of_sight(text, call, [], [function])
+    assert hidden["library.f"] == {4, 5, 6}
+    assert hidden["library.g"] == {7, 8, 9, 10}  # all of the comprehension: a frame of its own

@@ -15,8 +15,9 @@ static PyObject *known_attribute(PyObject *site, PyObject *control, PyObject *ow
                                  PyObject *value)
 {
     PyObject *shadow = shadow_of(VALUE(owner));
-    if (shadow == NULL || SLOT(the_RUN, ShadowRun_has_dict_access) == Py_True) {
-        return NULL;
+    if (shadow == NULL || (SLOT(the_RUN, ShadowRun_has_dict_access) == Py_True &&
+                           (space_of(VALUE(owner)) != NULL || PyErr_Occurred()))) {
+        return NULL; /* perhaps it was last set through the dictionary */
     }
     PyObject *tag = PyDict_GetItemWithError(SLOT(shadow, Shadow_attributes), name);
     if (tag == NULL ||

@@ -309,7 +309,7 @@ PyObject *native_prepare_call(PyObject *self, PyObject *const *given, Py_ssize_t
     if (PyErr_Occurred()) {
         return NULL;
     }
-    bool is_builtin = PyCFunction_CheckExact(function);
+    bool is_builtin = PyCFunction_Check(function);
     if ((is_builtin || PyType_Check(function)) && given[4] == the_NO_KEYWORDS) {
         PyObject *made = is_builtin ? of_builtin(given) : converted(given);
         if (made != NULL || PyErr_Occurred()) {

@@ -132,7 +132,7 @@ static bool collect_behind(PyObject *source, PyObject *found, AddressSet *seen, 
 }
 
 /* The shadow of an object's dictionary; borrowed. NULL without an exception: it has none. */
-static PyObject *space_of(PyObject *thing)
+PyObject *space_of(PyObject *thing)
 {
     PyObject *dict = instance_dict(thing), *found = dict != NULL ? shadow_of(dict) : NULL;
     Py_XDECREF(dict);

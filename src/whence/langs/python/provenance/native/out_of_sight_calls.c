@@ -10,7 +10,7 @@ static bool may_have_model(PyObject *function)
     if (by_address(the_MODELS, function) != NULL || PyErr_Occurred()) {
         return true;
     }
-    PyObject *owner = PyCFunction_CheckExact(function) ? PyCFunction_GET_SELF(function) : NULL;
+    PyObject *owner = PyCFunction_Check(function) ? PyCFunction_GET_SELF(function) : NULL;
     if (owner == NULL || is_scalar(owner) || PyModule_Check(owner) || PyType_Check(owner)) {
         return owner != NULL && owner != Py_None && is_scalar(owner);
     }

@@ -336,6 +336,7 @@ PyObject *part_tag_of(PyObject *site, PyObject *control, PyObject *owner, PyObje
 int shadow_matches(PyObject *shadow);
 
 /* deep_tags.c */
+PyObject *space_of(PyObject *thing);
 int is_opaque_surely(PyObject *thing);
 
 /* tags_by_identity.c */

@@ -20,7 +20,7 @@ from types import (
 )
 from typing import Any, ClassVar
 
-from whence.langs.python.objects.raw_class import name_of
+from whence.langs.python.objects.raw_class import is_builtin_function, name_of
 from whence.langs.python.provenance.runtime.displays import StarredKeywords, star_shapes
 from whence.langs.python.provenance.runtime.function_definitions import (
     REWRITTEN_CODES,
@@ -87,7 +87,7 @@ def prepare_call(
         pending.function = function
         pending.arguments = pending.values[1:]
         return pending
-    if type(function) is BuiltinFunctionType and _is_simple(function, arguments, keywords):
+    if is_builtin_function(type(function)) and _is_simple(function, arguments, keywords):
         return _prepare_simple(site, control, called, arguments, stars)
     model = model_for(function)
     if model is not None:

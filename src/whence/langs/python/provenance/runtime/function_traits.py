@@ -8,10 +8,15 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from whence.langs.python.objects.raw_class import class_order, module_of, name_of
+from whence.langs.python.objects.raw_class import (
+    class_order,
+    is_builtin_function,
+    module_of,
+    name_of,
+)
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 from whence.langs.python.provenance.runtime.world_state import may_change_world, region_of
 from whence.langs.python.provenance.tags import SCALARS
@@ -70,7 +75,7 @@ def traits_of(function: Any) -> FunctionTraits:
 
 def _key(function: Any) -> tuple[object, ...] | None:
     kind = type(function)
-    if kind is BuiltinFunctionType:
+    if is_builtin_function(kind):
         owner = function.__self__
         if owner is not None and not issubclass(type(owner), ModuleType):
             owner_type = owner if issubclass(type(owner), type) else type(owner)
@@ -88,7 +93,7 @@ def _key(function: Any) -> tuple[object, ...] | None:
 
 
 def _computes(function: Any) -> bool:
-    if type(function) is BuiltinFunctionType:
+    if is_builtin_function(type(function)):
         owner = function.__self__
         if owner is None or issubclass(type(owner), ModuleType):
             if function.__module__ == "builtins":

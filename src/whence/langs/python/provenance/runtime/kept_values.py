@@ -66,15 +66,16 @@ class _Index:
         return tuple(tags) if len(tags) <= MOST_CANDIDATES else _TOO_MANY
 
     def _add(self, value: object, tag: MaybeTag, depth: int) -> None:
-        kind = type(value)
-        is_plain = id(kind) in _PLAIN
-        key = (kind, value) if is_plain else id(value)
-        tags = self._tags.get(key)
-        if tags is None:
-            tags = self._tags[key] = []
-        if tag is not None and len(tags) <= MOST_CANDIDATES and not _has(tags, tag):
-            tags.append(tag)
-            self._size += 1
+        is_plain = id(type(value)) in _PLAIN
+        if tag is not None:
+            key = (type(value), value) if is_plain else id(value)
+            tags = self._tags.get(key)
+            if tags is None:
+                self._tags[key] = [tag]
+                self._size += 1
+            elif len(tags) <= MOST_CANDIDATES and not _has(tags, tag):
+                tags.append(tag)
+                self._size += 1
         if is_plain or not depth or self._size > _MOST_KEPT:
             return
         shadow = RUN.shadows.get(id(value))
@@ -86,7 +87,7 @@ class _Index:
 
 
 def _has(tags: list[MaybeTag], tag: MaybeTag) -> bool:
-    return any(known is tag for known in tags) if tags else False
+    return any(known is tag for known in tags)
 
 
 _PLAIN = SCALARS.addresses

@@ -8,10 +8,10 @@ before it has done anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import BuiltinFunctionType, MethodWrapperType, ModuleType
+from types import MethodWrapperType, ModuleType
 from typing import Any
 
-from whence.langs.python.objects.raw_class import class_order, own_names
+from whence.langs.python.objects.raw_class import class_order, is_builtin_function, own_names
 from whence.langs.python.provenance.tags import Control, Pair
 
 Arguments = tuple[Pair, ...]
@@ -43,14 +43,14 @@ def models_method(kind: type, *names: str) -> Callable[[Model], Model]:
     return register
 
 
-def model_for(function: object) -> Model | None:
+def model_for(function: Any) -> Model | None:
     """The model of something that is about to be called."""
     entry = FUNCTIONS.get(id(function))
     if entry is not None:
         return entry[1]
     if type(function) is MethodWrapperType:  # `super().__setattr__`
         return METHODS.get((id(function.__objclass__), function.__name__))
-    if type(function) is not BuiltinFunctionType:
+    if not is_builtin_function(type(function)):
         return None
     receiver = function.__self__
     if receiver is None or issubclass(type(receiver), (ModuleType, type)):

@@ -13,9 +13,10 @@ import random
 import sys
 from collections import deque
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
+from whence.langs.python.objects.raw_class import BUILTIN_FUNCTIONS, is_builtin_function
 from whence.langs.python.provenance.runtime.frame_variables import changed_in_frame
 from whence.langs.python.provenance.runtime.function_traits import traits_of
 from whence.langs.python.provenance.runtime.iterator_sources import IteratorSource, note_live_view
@@ -58,7 +59,7 @@ from whence.langs.python.provenance.tags import (
 Finish = Callable[["PreparedCall", Any], Pair]
 
 _CONTAINERS = (list, dict, set, deque)
-_METHODS = IdentitySet(BuiltinFunctionType, MethodType)
+_METHODS = IdentitySet(*BUILTIN_FUNCTIONS, MethodType)
 _STATELESS_MODULES = frozenset({
     "bisect", "copy", "dataclasses", "functools", "genericpath", "heapq", "json", "posixpath", "re",
     "statistics", "textwrap", "types", "typing",
@@ -183,7 +184,7 @@ def _may_remember(function: Any, operation: Operation) -> bool:
         # A class remembers its virtual subclasses: `Shape.register(Square)`.
         return getattr(function.__func__, "__module__", "") == "abc"
     return (
-        type(function) is BuiltinFunctionType
+        is_builtin_function(type(function))
         and function.__module__ != "time"
         and traits_of(function).changes_world
     )

@@ -15,10 +15,15 @@ import abc
 import io
 import os
 from collections.abc import Iterable
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
-from whence.langs.python.objects.raw_class import module_of, name_of
+from whence.langs.python.objects.raw_class import (
+    BUILTIN_FUNCTIONS,
+    is_builtin_function,
+    module_of,
+    name_of,
+)
 from whence.langs.python.provenance.runtime.run_state import RUN
 from whence.langs.python.provenance.runtime.type_inspection import IdentitySet
 from whence.langs.python.provenance.tags import WHOLE, MaybeTag, Tag
@@ -76,7 +81,7 @@ def region_of(function: Any) -> str | None:
         function = function.__func__
     if type(function) is FunctionType:
         return region_of_module(function.__module__)
-    if type(function) is BuiltinFunctionType:
+    if is_builtin_function(type(function)):
         return _FILES if function is open else region_of_module(function.__module__)
     return region_of_types((function,)) if issubclass(type(function), type) else None
 
@@ -97,7 +102,7 @@ def is_immutable_type(kind: type) -> bool:
     return kind in _IMMUTABLE or name_of(kind) in _IMMUTABLE_NAMES
 
 
-_NAMED = IdentitySet(FunctionType, BuiltinFunctionType, MethodType)
+_NAMED = IdentitySet(FunctionType, *BUILTIN_FUNCTIONS, MethodType)
 _OWN_STATE = IdentitySet(abc.ABC, abc.ABCMeta, io.StringIO, io.BytesIO)
 """Types whose instances hold all their state themselves."""
 _IMMUTABLE = IdentitySet(os.stat_result, os.terminal_size)

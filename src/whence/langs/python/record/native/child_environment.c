@@ -121,6 +121,38 @@ static bool starts_python(PyObject *paths)
     return false;
 }
 
+/* The file that posix_spawnp starts for a name: new bytes, or NULL without an exception if none is
+ * found. It looks at the PATH of this process, whatever the environment of the new one. */
+PyObject *program_on_path(PyObject *name)
+{
+    PyObject *file = NULL;
+    if (!(PyUnicode_CheckExact(name) || PyBytes_CheckExact(name)) ||
+        !PyUnicode_FSConverter(name, &file)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const char *text = PyBytes_AS_STRING(file), *folder = getenv("PATH");
+    if (strchr(text, '/') != NULL || text[0] == '\0' || folder == NULL) {
+        return file;
+    }
+    PyObject *found = NULL;
+    while (found == NULL) {
+        size_t length = strcspn(folder, ":");
+        found = length == 0 ? PyBytes_FromString(".")
+                            : PyBytes_FromStringAndSize(folder, (Py_ssize_t)length);
+        PyBytes_ConcatAndDel(&found, PyBytes_FromFormat("/%s", text));
+        if (found == NULL || access(PyBytes_AS_STRING(found), X_OK) == 0 ||
+            folder[length] == '\0') {
+            break;
+        }
+        Py_CLEAR(found);
+        folder += length + 1;
+    }
+    PyErr_Clear();
+    Py_DECREF(file);
+    return found;
+}
+
 /* ---- an environment as a list of `NAME=VALUE`, for fork_exec ---- */
 
 static bool append_text(PyObject *list, const char *text)

@@ -199,8 +199,17 @@ static PyObject *interposed_spawn_by_path(PyObject *module, PyObject *const *arg
                                        Py_ssize_t count, PyObject *names)
 {
     Start start = start_now();
-    FastKeywords original = (FastKeywords)(void (*)(void))spawn_by_path.original;
-    return process_started(start, original(module, arguments, count, names));
+    PyObject *environment = NULL, *path = NULL;
+    if (count > SPAWN_ENVIRONMENT && is_recorded_here() && announces_to_children() &&
+        (arguments[SPAWN_ENVIRONMENT] != Py_None || SPAWN_TAKES_NONE)) {
+        path = program_on_path(arguments[SPAWN_FILE]);
+    }
+    if (path != NULL) {
+        environment = environment_for_spawn(path, arguments[SPAWN_ENVIRONMENT]);
+        Py_DECREF(path);
+    }
+    return process_started(start, with_environment(spawn_by_path.original, module, arguments, count,
+                                                   names, true, SPAWN_ENVIRONMENT, environment));
 }
 
 /* ---- a process that becomes another program ----

@@ -558,6 +558,7 @@ const char *announced_text(void);
 char *paths_for_child(const char *paths);
 PyObject *environment_for_fork_exec(PyObject *paths, PyObject *old);
 PyObject *environment_for_spawn(PyObject *path, PyObject *old);
+PyObject *program_on_path(PyObject *name);
 
 /* ---- monitoring.c, frame_evaluation.c, profile_hook.c ---- */
 

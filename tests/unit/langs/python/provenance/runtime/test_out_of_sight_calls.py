@@ -7,8 +7,12 @@ out again. The call of `source` must be in the widest slice of what comes out.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from marked_runs import mark
+
+from whence.langs.python.provenance.runtime.function_traits import traits_of
 
 HEAD = """
 import argparse, array, asyncio, bisect, collections, concurrent.futures, configparser, contextlib
@@ -698,3 +702,7 @@ def main():
 def test_what_was_left_with_code_out_of_sight_is_found_again(name: str) -> None:
     marked = mark(f"{HEAD}{PROGRAMS[name]}main()\n", "main", "")
     assert "source" in marked.calls(3)
+
+
+def test_methods_that_know_their_class_have_the_traits_of_its_module() -> None:
+    assert traits_of(re.compile("a").match) == traits_of("a".find)
