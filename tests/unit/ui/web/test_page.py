@@ -303,6 +303,32 @@ def test_a_prolog_session(opened, tmp_path):
 
 
 @pytest.mark.soak
+def test_the_call_at_fault_is_looked_into_by_its_statements(session):
+    _, tab = session("--wrong", "output:1", "--rerun")
+    tab.press("y", "i", "n")
+    tab.see(FAULT)
+    tab.click("text=Look inside this call")
+    tab.see("Back to the whole run", "#bar")
+    assert "merge" in tab.text("#question") or "line" in tab.text("#question")
+    tab.click("text=Back to the whole run")
+    tab.see(FAULT)
+
+
+@pytest.mark.soak
+def test_a_file_that_was_changed_and_a_recording_that_is_gone_are_told(session, tmp_path):
+    _, tab = session("--wrong", "output:1")
+    folder = tmp_path / "run"
+    source = folder / "orders.py"
+    source.write_text(source.read_text() + "# changed\n")
+    (folder / "orders.whence").unlink()
+    tab.page.reload()
+    tab.see("Question 1")
+    tab.see("This file was changed after the run", "#side")
+    tab.press("y")
+    tab.see("Question 2")
+
+
+@pytest.mark.soak
 def test_a_failing_test_opens_the_page(opened, environment, tmp_path):
     shutil.copytree(EXAMPLES / "shop", tmp_path / "shop")
     _, tab = opened(tmp_path / "shop", "test", "--web", "-p", "no:cacheprovider", "-q")

@@ -231,6 +231,7 @@ class App {
   }
 
   zoomInto() {
+    this.icicle.showPath([]);
     return this.act("zoom");
   }
 
