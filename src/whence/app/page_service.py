@@ -65,6 +65,7 @@ class PageService:
             "leave": self._leave,
             "finish": self._finish,
             "picture": lambda given: self._pictures().picture(given),
+            "merged": lambda given: self._pictures().merged(given),
             "row": lambda given: self._lists().row(given),
             "outline": lambda given: self._lists().outline(given),
             "functions": lambda given: self._lists().functions(given),

@@ -6,6 +6,7 @@ A state never changes, so this is kept until there is another one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,19 @@ from whence.ports import Int32s, Int64s
 from whence.session.call_states import CallStates
 from whence.session.state import State
 from whence.tree.icicle import Icicle
+from whence.tree.merged_paths import MergedPaths, merge_paths
 
 Parameters = Mapping[str, object]
 WIDTHS = ("calls", "suspicion")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedLayout:
+    """A tree with equal calls merged, its icicle, and the suspects in each entry's subtree."""
+
+    paths: MergedPaths
+    icicle: Icicle
+    suspects: Int64s
 
 
 class Layouts:
@@ -29,6 +40,7 @@ class Layouts:
         self.suspects: npt.NDArray[np.bool_] = self.states.suspects
         self._by_width: dict[str, Icicle] = {}
         self._suspects_before: Int32s | None = None
+        self._merged: MergedLayout | None = None
 
     def icicle(self, width: str) -> Icicle:
         """The layout with a choice of widths."""
@@ -40,6 +52,17 @@ class Layouts:
             # When nothing is suspected any more, there is still a tree to be seen.
             self._by_width[width] = Icicle(columns, own if own.any() else columns.own)
         return self._by_width[width]
+
+    def merged(self) -> MergedLayout:
+        """The layout of the tree with equal calls merged."""
+        if self._merged is None:
+            paths = merge_paths(self.state.tree.columns)
+            count = len(paths.columns)
+            own = np.bincount(paths.entry_of[self.suspects], minlength=count)
+            before = np.concatenate(([0], np.cumsum(own)))
+            suspects = before[paths.columns.end] - before[:count]
+            self._merged = MergedLayout(paths, Icicle(paths.columns, paths.columns.own), suspects)
+        return self._merged
 
     def suspects_within(self, first: Int64s, stop: Int64s) -> Int64s:
         """How many suspects there are in some ranges of positions."""

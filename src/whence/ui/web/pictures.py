@@ -48,17 +48,8 @@ class Pictures:
         if right <= left:  # nothing of it is suspected any more
             first = last = 0
             left, right = 0.0, icicle.width
-        begin, end = number(parameters, "left", 0.0), number(parameters, "right", 1.0)
-        if not 0 <= begin < end <= 1:
-            raise UsageError("the part of a picture is given by two numbers from 0 to 1")
         row = int(columns.depth[first])
-        view = View(
-            left + begin * (right - left),
-            left + end * (right - left),
-            row,
-            bounded(parameters, "rows", 40, MOST_ROWS),
-            bounded(parameters, "pixels", 1200, MOST_PIXELS),
-        )
+        view = _part(parameters, left, right, row)
         boxes = icicle.boxes(view)
         text = str(parameters.get("find", ""))
         found = self.layouts.named(text) if text else None
@@ -74,6 +65,67 @@ class Pictures:
             "callers": self._callers(first),
             "boxes": self._described(boxes, view, found),
             "asked": self._asked_place(icicle, view),
+            "names": self._names(boxes),
+        }
+
+    def merged(self, parameters: Parameters) -> object:
+        """The same of the tree with equal calls merged; entries have numbers in place of ids."""
+        layout = self.layouts.merged()
+        paths, columns = layout.paths, layout.paths.columns
+        first = bounded(parameters, "from", 0, len(columns) - 1, least=0)
+        last = bounded(parameters, "to", first, len(columns) - 1, least=first)
+        if int(columns.depth[last]) != int(columns.depth[first]):
+            raise UsageError("a picture shows a call, or siblings from the left to the right")
+        left, right = layout.icicle.edges(np.array([first, int(columns.end[last])])).tolist()
+        view = _part(parameters, left, right, int(columns.depth[first]))
+        boxes = layout.icicle.boxes(view)
+        scale = view.right - view.left
+        single = boxes.siblings == 1
+        before = np.concatenate(([0], np.cumsum(paths.calls)))
+        stops = np.where(single, boxes.first + 1, boxes.stop)
+        suspects = np.array(
+            [
+                int(layout.suspects[a]) if one else int(layout.suspects[a:b].max())
+                for a, b, one in zip(boxes.first, boxes.stop, single, strict=True)
+            ],
+            dtype=np.int64,
+        )
+        calls = np.where(single, before[stops] - before[boxes.first], boxes.siblings)
+        state = np.where(suspects > 0, CallState.SUSPECT, CallState.CLEARED).astype(np.uint8)
+        alone = single & (calls == 1)
+        state[alone] = self.layouts.states.of(paths.first[boxes.first[alone]])
+        callers, entry = list[int](), int(columns.parent[first])
+        while entry >= 0 and len(callers) < _MOST_CALLERS:
+            callers.insert(0, entry)
+            entry = int(columns.parent[entry])
+        tree = self._tree
+        return {
+            "calls": len(tree.columns),
+            "suspects": int(self.layouts.suspects.sum()),
+            "first": first,
+            "last": last,
+            "row": view.row,
+            "depth": None,
+            "callers": [
+                {"id": one, "name": tree.functions[int(columns.function[one])].short()}
+                for one in callers
+            ],
+            "boxes": {
+                "row": (boxes.row - view.row).tolist(),
+                "left": np.round((boxes.left - view.left) / scale, 6).tolist(),
+                "right": np.round((boxes.right - view.left) / scale, 6).tolist(),
+                "id": boxes.first.tolist(),
+                "last": boxes.last.tolist(),
+                "call": [tree.id(position) for position in paths.first[boxes.first].tolist()],
+                "siblings": calls.tolist(),
+                "calls": (before[boxes.stop] - before[boxes.first]).tolist(),
+                "function": boxes.function.tolist(),
+                "state": state.tolist(),
+                "suspects": suspects.tolist(),
+                "implicit": [],
+                "by": {},
+            },
+            "asked": None,
             "names": self._names(boxes),
         }
 
@@ -153,3 +205,17 @@ class Pictures:
             {"id": tree.id(caller), "name": tree.functions[columns.function[caller]].short()}
             for caller in reversed(chain)
         ]
+
+
+def _part(parameters: Parameters, left: float, right: float, row: int) -> View:
+    """The part of a range of widths that is wanted."""
+    begin, end = number(parameters, "left", 0.0), number(parameters, "right", 1.0)
+    if not 0 <= begin < end <= 1:
+        raise UsageError("the part of a picture is given by two numbers from 0 to 1")
+    return View(
+        left + begin * (right - left),
+        left + end * (right - left),
+        row,
+        bounded(parameters, "rows", 40, MOST_ROWS),
+        bounded(parameters, "pixels", 1200, MOST_PIXELS),
+    )

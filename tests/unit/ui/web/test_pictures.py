@@ -85,6 +85,24 @@ def test_merged_siblings_can_be_zoomed_into():
     assert 20 <= len(inside["boxes"]["id"]) <= 22
 
 
+def test_equal_calls_are_merged_and_the_heaviest_stands_first():
+    rules = [0, 2, 1, 2, 2, 1, 2]
+    state = said(State(tree_from_parents([-1, 0, 0, 2, 2, 0, 5], rules)), 2, Verdict.RIGHT)
+    shown: Any = Pictures(Layouts(state), 3).merged({"pixels": 700})
+    json.dumps(shown)
+    boxes = shown["boxes"]
+    assert boxes["function"] == [0, 1, 2, 2]
+    assert boxes["siblings"] == [1, 2, 1, 3]
+    assert boxes["call"] == [0, 2, 1, 3]
+    assert boxes["suspects"] == [4, 2, 1, 1]
+    alone = picture(said(State(SMALL), 1, Verdict.RIGHT), pixels=600)["boxes"]
+    equal: Any = Pictures(Layouts(said(State(SMALL), 1, Verdict.RIGHT)), 3).merged({"pixels": 600})
+    assert sorted(equal["boxes"]["state"]) == sorted(alone["state"])
+    inside: Any = Pictures(Layouts(state), 3).merged({"pixels": 700, "from": 1})
+    assert inside["boxes"]["function"] == [1, 2]
+    assert [caller["id"] for caller in inside["callers"]] == [0]
+
+
 def test_found_calls_are_counted_in_each_box():
     state = State(SMALL)
     name = state.tree.functions[int(state.tree.columns.function[5])].name

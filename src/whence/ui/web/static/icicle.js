@@ -84,7 +84,7 @@ export class Icicle {
     if (!this.element.clientWidth) return;
     const request = ++this.requests;
     const params = { pixels, rows: this.wantedRows, width: this.width };
-    if (this.find) params.find = this.find;
+    if (this.find && !this.merged) params.find = this.find;
     if (this.view.from !== null) params.from = this.view.from;
     if (this.view.to !== null) params.to = this.view.to;
     if (this.view.left > 0 || this.view.right < 1) {
@@ -93,7 +93,7 @@ export class Icicle {
     }
     let picture;
     try {
-      picture = await call("picture", params);
+      picture = await call(this.merged ? "merged" : "picture", params);
     } catch (problem) {
       if (this.view.from !== null && problem.code !== "gone") {
         this.view = { from: null, to: null, left: 0, right: 1 };
@@ -132,6 +132,14 @@ export class Icicle {
     this.element.scrollTop = 0;
     this.wantedRows = FEW_ROWS;
     return this.load({ animate: true });
+  }
+
+  /** Merge equal calls, or show them in order again. */
+  merge(merged) {
+    this.merged = merged;
+    this.selected = null;
+    this.boxes = [];
+    return this.zoom(null);
   }
 
   zoomOut() {
@@ -280,7 +288,7 @@ export class Icicle {
     const y = box.row * ROW - top + 1;
     const tall = ROW - GAP;
     pen.globalAlpha = part < 1 && !box.from ? part : 1;
-    if (this.find && !box.found) pen.globalAlpha *= 0.3;
+    if (this.find && !this.merged && !box.found) pen.globalAlpha *= 0.3;
     pen.fillStyle = this.#fill(styles, box);
     pen.fillRect(a, y, b - a, tall);
     const hatch = box.implicit ? "implicit" : this.colour !== "function" && HATCHES[box.state];
@@ -298,13 +306,13 @@ export class Icicle {
       pen.fillRect(a, y + tall - 4, b - a, 4);
     }
     if (b - a >= SHORTEST_LABEL) this.#label(pen, styles, box, a, b, y + tall / 2 + 0.5);
-    if (this.path?.has(box.id) && box.siblings === 1) {
+    if (this.path?.has(box.call) && box.siblings === 1) {
       pen.fillStyle = styles.path;
       pen.fillRect(a, y, b - a, 3);
       pen.fillRect(a, y + tall - 3, b - a, 3);
     }
     const focused = box.id === this.selected && document.activeElement === this.element;
-    if (focused || box.id === this.opened) {
+    if (focused || (box.call === this.opened && box.siblings === 1)) {
       pen.strokeStyle = focused ? styles.accent : styles.ink;
       pen.lineWidth = 2;
       pen.strokeRect(a + 1, y + 1, Math.max(1, b - a - 2), tall - 2);
@@ -396,7 +404,7 @@ export class Icicle {
       fill(this.tip, h("strong", {}, labelOf(box)), h("div", {}, ...described(box, this.browse)));
       if (box.siblings === 1) {
         this.asking = setTimeout(async () => {
-          const row = await call("row", { id: box.id }).catch(() => null);
+          const row = await call("row", { id: box.call }).catch(() => null);
           if (row && this.hovered === box) {
             fill(this.tip, h("code", {}, row.equation), h("div", {}, ...described(box, this.browse)));
             this.#placeTip(event);
@@ -455,7 +463,7 @@ export class Icicle {
       this.zoom(box.id, box.last);
       return;
     }
-    this.open(box.id);
+    this.open(box.call);
     this.draw();
   }
 
@@ -530,6 +538,7 @@ function unpacked(picture) {
   return packed.id.map((id, index) => ({
     id,
     last: packed.last[index],
+    call: packed.call ? packed.call[index] : id,
     row: packed.row[index],
     left: packed.left[index],
     right: packed.right[index],

@@ -39,7 +39,7 @@ class App {
     try {
       this.overview = await call("overview");
       if (this.overview.browse) {
-        this.icicle.browse = true;
+        this.icicle.browse = this.browsing = true;
         this.icicle.colour = this.colour.value = "function";
         this.colour.parentElement.hidden = this.width.parentElement.hidden = true;
         this.functions.judge = null;
@@ -333,6 +333,10 @@ class App {
       this.icicle.width = event.target.value;
       this.icicle.load({ animate: true });
     } }, h("option", { value: "calls" }, "all calls"), h("option", { value: "suspicion" }, "suspicion left"));
+    const order = h("select", { "aria-label": "Order of the boxes", onchange: (event) => {
+      this.icicle.merge(event.target.value === "merged");
+      this.width.parentElement.hidden = this.browsing || this.icicle.merged;
+    } }, h("option", { value: "order" }, "as called"), h("option", { value: "merged" }, "merged"));
     const colour = h("select", { "aria-label": "Colour of a box", onchange: (event) => {
       this.icicle.colour = event.target.value;
       this.icicle.draw();
@@ -340,7 +344,8 @@ class App {
     } }, h("option", { value: "state" }, "state"), h("option", { value: "giver" }, "who answered"), h("option", { value: "function" }, "function"));
     this.colour = colour;
     this.width = width;
-    this.choices = h("span", { class: "row" }, h("label", {}, "width", width), h("label", {}, "colour", colour));
+    this.order = order;
+    this.choices = h("span", { class: "row" }, h("label", {}, "calls", order), h("label", {}, "width", width), h("label", {}, "colour", colour));
     this.tabBar = h("span");
     this.crumbs = h("nav", { class: "crumbs", "aria-label": "Where in the run" });
     this.legend = h("div", { class: "legend" });
@@ -408,6 +413,10 @@ class App {
     await this.guarded(async () => {
       const result = await call("search", { text });
       this.icicle.find = result.where === "name" && result.total ? text : "";
+      if (this.icicle.merged) { // calls are found one by one
+        this.order.value = "order";
+        await this.icicle.merge(false);
+      }
       if (this.icicle.find && this.view === "picture") {
         await this.icicle.load();
         say(count(result.total, "call"));

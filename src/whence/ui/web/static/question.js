@@ -8,7 +8,10 @@ const OUTCOMES = {
   returned: "It returned", raised: "It raised", yielded: "It was left after it yielded",
   "not terminated": "It did not end", failed: "It failed",
 };
-const CHANGES = { made: "made", removed: "removed", "not recorded": "changed, but not recorded" };
+const CHANGES = {
+  made: "is new:", inserted: "was inserted:", added: "was added:", removed: "was removed:", reordered: "was reordered:",
+  "not recorded": "changed in a part that was not recorded",
+};
 
 export class QuestionPanel {
   /** `act(method, params)` changes the session; `app` opens calls and asks for origins. */
