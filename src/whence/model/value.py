@@ -24,6 +24,10 @@ from whence.errors import UsageError
 Steps = tuple[str, ...]
 
 _QUOTES = "'\""
+NOT_RECORDED = "…"
+"""Written in place of a part that was not recorded."""
+_TABLE = re.compile(r"(?:array|Series)\(")
+"""How the text of an array or a series begins."""
 _ROOT = re.compile(r"[^\s\[\].]+")
 
 
@@ -62,6 +66,14 @@ class Value:
     identity: int | None = None
     unused: int = 0
     """How many parts are not given because the call did not use them."""
+    brief: str | None = None
+    """What is shown in place of the parts of an object of a library; empty if the library only
+    keeps it for itself."""
+
+    @property
+    def in_place(self) -> str:
+        """What is shown in place of the parts."""
+        return self.brief or f"<{self.text}>"
 
     def part(self, steps: Steps) -> Value:
         """The part that a path leads to; `UsageError` if a step selects nothing."""
@@ -90,6 +102,8 @@ class Value:
         for own, _ in self.parts:
             if _loose(own) == loose:
                 return own
+        if self._may_have(step):
+            return step
         raise UsageError(f"{show(self, BRIEF)} has no part {step}; it has {self._choices()}")
 
     def _select(self, step: str) -> Value:
@@ -97,7 +111,19 @@ class Value:
         text, letters = self._text(), TEXT_PART.fullmatch(own)
         if text is not None and letters is not None:
             return atom(repr(text[int(letters[1]) : int(letters[2])]))
-        return next(value for name, value in self.parts if name == own)
+        return next((value for name, value in self.parts if name == own), atom(NOT_RECORDED))
+
+    def _may_have(self, step: str) -> bool:
+        """Whether a part that was not recorded may be there: beyond the last one of a list or dict,
+        or in a value of which only a text was recorded, such as an array."""
+        if self.kind is Kind.ATOM:
+            return self.text == NOT_RECORDED or bool(_TABLE.match(self.text))
+        if not self.omitted or step[:1] != "[":
+            return False
+        if self.kind not in (Kind.LIST, Kind.TUPLE):
+            return self.kind in (Kind.DICT, Kind.OBJECT)
+        index = step[1:-1]
+        return index.isdecimal() and int(index) < len(self.parts) + self.omitted
 
     def _text(self) -> str | None:
         """The text that this value is, if it is one and known in full."""
@@ -132,17 +158,19 @@ class Limits:
     """How much of a value is shown: levels of nesting, parts of one value, characters of all.
 
     `text`: of a longer text the beginning and the end are shown, with a count between them.
+    `insides`: whether the parts of objects of libraries are shown.
     """
 
     depth: int = 4
     parts: int = 12
     characters: int = 300
     text: int = 200
+    insides: bool = False
 
 
 _FEW, _SHORT = 3, 12
 BRIEF = Limits(depth=2, parts=4, characters=60)
-FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000)
+FULL = Limits(depth=100, parts=10_000, characters=1_000_000, text=1_000_000, insides=True)
 
 
 def columns(text: str) -> int:
@@ -184,8 +212,10 @@ def names_code(value: Value) -> bool:
 
 
 def is_opaque(value: Value) -> bool:
-    """Whether only the type of a value is known."""
+    """Whether only the type of a value is known, or shown."""
     text = value.text
+    if value.brief is not None:
+        return value.in_place == f"<{text}>"
     return (
         value.kind is Kind.ATOM
         and text[:1] == "<"
@@ -235,6 +265,9 @@ def _write(value: Value, limits: Limits, depth: int, room: int, out: list[str]) 
         text = f"<same as #{value.identity}>"
         out.append(text)
         return room - len(text)
+    if value.brief is not None and not limits.insides:
+        out.append(value.in_place)
+        return room - len(value.in_place)
     opening, closing = brackets(value)
     head = value.text + opening
     out.append(head)

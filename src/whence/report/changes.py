@@ -49,6 +49,8 @@ class Change:
             return f"removed {name}, which was {before}"
         if self._is_lost():
             return f"may have changed {name}: the name was rebound"
+        if self.is_inside():
+            return f"changed the inside of {name}"
         if self.is_unseen():
             return f"changed {name} in a part that was not recorded ({self._unseen()})"
         return f"{'reordered' if self.within else 'changed'} {name}: {before} → {after}"
@@ -59,6 +61,8 @@ class Change:
         before, after = _shown(self.before, limits), _shown(self.after, limits)
         if self._is_lost():
             return f"perhaps {name}: the name was rebound"
+        if self.is_inside():
+            return f"the inside of {name}"
         if self.is_unseen():
             return f"{name}, in a part that was not recorded: {self._unseen()}"
         if self.within is None:
@@ -75,10 +79,17 @@ class Change:
             return self.short(target, limits), None
         return (f"{name} is gone", None) if self.after is None else (f"{name} = ", self.after)
 
+    def is_inside(self) -> bool:
+        """Whether what differs is inside an object of a library, which is not shown."""
+        before, after = self.before, self.after
+        if before is None or after is None or before.brief is None or after.brief is None:
+            return False
+        return before.in_place == after.in_place
+
     def is_unseen(self) -> bool:
         """Whether only how much was left out of the recording differs."""
         before, after = self.before, self.after
-        if before is None or after is None or before.omitted == after.omitted:
+        if before is None or after is None or before.omitted == after.omitted or self.is_inside():
             return False
         return equal(replace(before, omitted=after.omitted), after)
 
@@ -162,6 +173,11 @@ class _Comparison:
                 yield Change(steps, before, after)
             return
         if _is_unrecorded(before, after):
+            return
+        if before.brief is not None and after.brief is not None and before.text == after.text:
+            inner = self.changes(replace(before, brief=None), replace(after, brief=None), steps)
+            if next(inner, None) is not None:
+                yield Change(steps, before, after)
             return
         same = replace(before, omitted=after.omitted)
         if before.kind is after.kind is Kind.SET and self._alike(same, after, has_parts=False):

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from whence.errors import WhenceError
-from whence.model.call import Binding, Call, Function
-from whence.model.value import Kind, Value
+from whence.model.call import Binding, Call, Effect, Function
+from whence.model.value import Kind, Value, is_opaque, names_code
 from whence.ports import AttributeUse
+from whence.report.changes import equal
 from whence.report.source import Sources
 
 MOST_FUNCTIONS = 200
@@ -93,6 +94,8 @@ class _Inputs:
         if unused < _WORTH_HIDING:
             parts, unused = value.parts, 0
         used = tuple((step, self._used(part)) for step, part in parts)
+        if value.brief is not None:
+            return _used_of_library(value, used, unused)
         return replace(value, parts=used, unused=unused)
 
     def _is_used(self, step: str) -> bool:
@@ -109,9 +112,35 @@ class _Inputs:
         return self._plain[name]
 
 
+def _used_of_library(value: Value, used: tuple[tuple[str, Value], ...], unused: int) -> Value:
+    """An object of a library: what was used of it if that is plain, or only its type."""
+    shown = tuple((step, part) for step, part in used if not (names_code(part) or is_opaque(part)))
+    if not unused or not shown or not is_opaque(value):
+        return value
+    omitted = value.omitted + len(used) - len(shown)
+    return replace(value, parts=shown, omitted=omitted, unused=unused, brief=None)
+
+
 def without_internals(call: Call) -> Call:
-    """The call without attributes named `__so__`, which libraries keep in the program's objects."""
-    return _with_values(call, _public)
+    """The call without what libraries keep in the program's objects: attributes named `__so__`, and
+    those that the recording says are only kept for the library. Nor is a change of them shown."""
+    effects = [effect for effect in map(_public_effect, call.effects) if effect is not None]
+    return replace(_with_values(call, _public), effects=tuple(effects))
+
+
+def _public_effect(effect: Effect) -> Effect | None:
+    """An effect without what libraries keep for themselves; None if that is all that changed."""
+    before, after = effect.before, effect.after
+    if before is None or after is None:
+        return replace(effect, before=before and _public(before), after=after and _public(after))
+    if before.brief == after.brief == "":
+        return None
+    public = replace(effect, before=_public(before), after=_public(after))
+    if public == effect or equal(before, after):
+        return public
+    assert public.before is not None
+    assert public.after is not None
+    return None if equal(public.before, public.after) else public
 
 
 def with_field_names(call: Call, sources: Sources) -> Call:
@@ -190,13 +219,21 @@ def _public(value: Value) -> Value:
     parts = tuple(
         (step, _public(part))
         for step, part in value.parts
-        if not (is_object and _is_internal(step))
+        if not (is_object and _is_internal(step, part))
     )
     return value if parts == value.parts else replace(value, parts=parts)
 
 
-def _is_internal(step: str) -> bool:
-    return step.startswith(".__") and step.endswith("__")
+def _is_internal(step: str, part: Value) -> bool:
+    """Whether only a library needs an attribute. What has items may be the program's, such as the
+    private attributes of a pydantic model."""
+    if part.brief == "":
+        return True
+    return (
+        step.startswith(".__")
+        and step.endswith("__")
+        and not (part.kind is Kind.DICT and part.parts)
+    )
 
 
 def _only(value: Value, names: frozenset[str]) -> Value:

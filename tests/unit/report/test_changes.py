@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from whence.model.value import FULL, atom
+from whence.model.value import FULL, Kind, Limits, Value, atom
 from whence.report.changes import changes
 from whence.tree.codec import decode_value
 
@@ -126,3 +126,18 @@ def test_a_value_whose_parts_were_not_recorded_is_not_said_to_have_changed() -> 
     assert found([link], [{"object": "Link", "fields": {}, "more": 2}]) == []
     assert found([link], [{"object": "Link", "fields": {}, "more": 3}]) == ["[0]"]
     assert found([link], [{"object": "Node", "fields": {}, "more": 2}]) == ["[0]"]
+
+
+def library_object(count: str, brief: str = "<Session>") -> Value:
+    return Value(Kind.OBJECT, "Session", ((".count", atom(count)),), brief=brief)
+
+
+def test_a_change_in_an_object_of_a_library_is_one_change_of_its_inside() -> None:
+    (change,) = changes(library_object("1"), library_object("2"))
+    assert change.steps == ()
+    assert change.is_inside()
+    assert change.words("s", Limits()) == "changed the inside of s"
+    assert not list(changes(library_object("1"), library_object("1")))
+    (shown,) = changes(library_object("1", "<Response 200>"), library_object("2", "<Response 404>"))
+    assert not shown.is_inside()
+    assert shown.words("r", Limits()) == "changed r: <Response 200> → <Response 404>"

@@ -73,7 +73,7 @@ def fold(
     text = show(value, replace(limits, characters=min(room + 1, limits.characters)))
     if columns(text) <= room:
         yield margin + before + text + after
-    elif not value.parts or limits.depth <= 0:
+    elif not value.parts or limits.depth <= 0 or (value.brief is not None and not limits.insides):
         yield from _chop(before + show(value, limits) + after, width, margin)
     elif layout is Layout.FLOWED:
         yield from _chop(before + show(value, limits) + after, width, margin, _AFTER_ITEMS)

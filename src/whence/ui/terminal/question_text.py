@@ -371,7 +371,7 @@ def _is_cut(call: Call, shown: Sequence[Line], usual: frozenset[str]) -> bool:
 def _changed_values(effect: Effect) -> Iterator[Value]:
     """What is to be seen of an effect."""
     for change in changes(effect.before, effect.after):
-        if change.after is not None and not change.is_unseen():
+        if change.after is not None and not (change.is_unseen() or change.is_inside()):
             yield change.after
 
 
@@ -390,12 +390,17 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
     """What a call changed: one line for each part, under a common heading where there are several
     parts of one value."""
     unseen: list[str] = []
+    inside: list[str] = []
     parts: list[ChangedPart] = []
     for effect in effects:
+        if Change((), effect.before, effect.after).is_inside():
+            inside.append(effect.target)
+            continue
         found = changed_parts(effect)
-        parts += [part for part in found if not part.change.is_unseen()]
+        inside += [part.name for part in found if part.change.is_inside()]
         unseen += [part.name for part in found if part.change.is_unseen()]
         unseen += [] if found else [effect.target]
+        parts += [part for part in found if part.name not in (*inside, *unseen)]
     shown: list[str] = []
     for holder, group in groupby(parts[:_CHANGES], key=lambda part: part.holder):
         changed = list(group)
@@ -407,6 +412,8 @@ def _effects(effects: Sequence[Effect], width: int, most: int) -> list[str]:
             shown += _in_rows(lines, width, _VERBS)
     if len(parts) > _CHANGES:
         shown.append(f"it changed … {len(parts) - _CHANGES} more parts")
+    if inside:
+        shown.append(cut(f"it changed the inside of {', '.join(inside)} (show prints it)", width))
     if unseen:
         where = "a part that was" if len(unseen) == 1 else "parts that were"
         end = f" in {where} not recorded"

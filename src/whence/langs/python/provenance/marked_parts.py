@@ -34,6 +34,9 @@ from whence.langs.python.provenance.tags import (
 )
 
 _DEEP = 4
+_raw_module = type.__dict__["__module__"].__get__
+_raw_qualname = type.__dict__["__qualname__"].__get__
+_TABLES = frozenset((("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")))
 Step = tuple[str, Any]
 """`("item", key)`, `("attribute", name)`, or `("text", (from, to))`: letters of it."""
 
@@ -119,6 +122,10 @@ def criterion(
             texts.append(tag)
             tag, value = tag_at_offset(tag, key[0]), value[slice(*key)]
             continue
+        if _is_table(value):
+            # What it holds is no object: the part is known only with the whole.
+            tag = Tag((PART, 0, activation.control, tag, (kind, key)))
+            break
         _settle(value, activation, 0)
         shadow = shadow_of(value)
         part = _part(value, kind, key)
@@ -147,6 +154,14 @@ def _settle(value: object, activation: Activation, depth: int) -> None:
         for part, _ in list(shadow_for(value).parts()):
             if type(part) not in SCALARS:
                 _settle(part, activation, depth - 1)
+
+
+def _is_table(value: object) -> bool:
+    """Whether it is an array of numpy, or a frame or series of pandas."""
+    kind = type(value)
+    module = _raw_module(kind)
+    package = module.partition(".")[0] if type(module) is str else ""
+    return (package, _raw_qualname(kind)) in _TABLES
 
 
 def _part(value: Any, kind: str, key: Any) -> object:

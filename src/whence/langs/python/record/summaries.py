@@ -1,5 +1,7 @@
 """Short texts for objects whose state cannot be read: dates, decimals, arrays, data frames.
 
+`library_summaries.py` adds those of libraries whose objects hold many others.
+
 A registry from exact types, without their subclasses, to functions that return a text and whether
 it is complete. All backends use this registry, so that they record a value in the same way.
 
@@ -17,6 +19,7 @@ from typing import Any
 from whence.langs.python.objects.newer_types import LAZY_IMPORTS, SENTINELS
 from whence.langs.python.record import matches
 from whence.langs.python.record.iterator_summaries import IteratorSummary
+from whence.langs.python.record.library_summaries import LIBRARIES, library_summary
 
 Summary = Callable[..., tuple[str, bool]]
 """Returns a text, and whether it is complete: it says all about the object."""
@@ -30,8 +33,11 @@ _HEAD = 16
 _ROWS = 8
 """How many rows of a data frame are shown: the same however many columns it has, so that a new
 column changes no other."""
+_LAST = 2
+"""How many elements at the end of an array that is cut off are shown."""
+_MEASURED = 10_000
+"""The least and the greatest element are looked for in arrays of at most this size."""
 _TEXT = 80
-
 # Taken from `type` itself: a class of the program may redefine these names.
 _raw_module = type.__dict__["__module__"].__get__
 _raw_mro = type.__dict__["__mro__"].__get__
@@ -94,6 +100,11 @@ class Summaries(Mapping[type, Summary]):
                 known = self._known.get(id(kind))
                 if known is not None:
                     return known[1]
+            if module.partition(".")[0] in LIBRARIES:
+                text = library_summary(kind, atom)
+                if text is not None:
+                    self.register(kind, text, takes_size=True)
+                    return self._known[id(kind)][1]
         if _is_enum(kind):
             return _enum_member
         return None
@@ -152,8 +163,9 @@ def atom(value: object, longest: int = _TEXT) -> tuple[str, bool]:
 def listed(values: Iterable[object], count: int, head: int = _HEAD) -> tuple[str, bool]:
     """The first of `count` values, separated by commas."""
     shown, complete = [], count <= head
+    longest = max(_TEXT, _TEXT * head // _HEAD)
     for value, _ in zip(values, range(head), strict=False):
-        text, whole = atom(value)
+        text, whole = atom(value, longest)
         shown.append(text)
         complete = complete and whole
     if count > len(shown):
@@ -342,7 +354,16 @@ def _numpy_scalar(value: Any) -> tuple[str, bool]:
 def _ndarray(value: Any, most: int) -> tuple[str, bool]:
     text, complete = _elements(value, _head(most))
     shape = "" if value.ndim == 1 else f", shape={value.shape}"
-    return f"array([{text}]{shape}, dtype={value.dtype.str!r})", complete
+    extent = _extent(value) if value.size > _head(most) else ""
+    return f"array([{text}]{extent}{shape}, dtype={value.dtype.str!r})", complete
+
+
+def _extent(value: Any) -> str:
+    """The last elements of an array of numbers, its least and its greatest one."""
+    if value.dtype.kind not in "biuf" or value.size > _MEASURED:
+        return ""
+    last = ", ".join(map(repr, value.flat[-_LAST:].tolist()))
+    return f", last=[{last}], min={value.min().item()!r}, max={value.max().item()!r}"
 
 
 def _elements(value: Any, most: int) -> tuple[str, bool]:

@@ -25,6 +25,7 @@ from whence.langs.python.objects.raw_class import IS_DICT, flags_of
 _INSTALLED = ("site-packages", "dist-packages")
 _HEADER_FIELDS = ("user_code", "only", "left_out", "filter")
 _DATACLASS_MAKER = "__create_fn__"
+_OF_ATTRS = "<attrs generated "
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class UserCode:
         decided = self._decided.get(key)
         if decided is None:
             decided = self._decided[key] = self._owns_file(*key)
-        if not decided or _was_made_by_dataclasses(code):
+        if not decided or _was_generated(code):
             return False
         return self._passes(code, module)
 
@@ -150,8 +151,11 @@ def _text(namespace: dict[str, Any], name: str) -> str:
     return value if type(value) is str else ""
 
 
-def _was_made_by_dataclasses(code: CodeType) -> bool:
-    """Its methods are compiled as `<string>` in the namespace of the user's module."""
+def _was_generated(code: CodeType) -> bool:
+    """Whether dataclasses or attrs made it: their methods run in the namespace of the user's
+    module, and are compiled as `<string>` or as a file such as `<attrs generated methods m.C>`."""
+    if code.co_filename.startswith(_OF_ATTRS):
+        return True
     if code.co_filename != "<string>":
         return False
     if code.co_qualname.startswith(_DATACLASS_MAKER):

@@ -63,6 +63,8 @@ def _differences(before: Value, after: Value, steps: Steps) -> list[_Difference]
         return whole
     if before.kind in (Kind.ATOM, Kind.SET, Kind.SHARED) or before.omitted != after.omitted:
         return whole
+    if before.brief is not None and after.brief is not None:
+        return whole  # an object of a library is not opened
     if not before.parts and before.kind is Kind.OBJECT and _has_attributes(after):
         return whole  # an object under construction is shown as a whole
     old, new = dict(before.parts), dict(after.parts)

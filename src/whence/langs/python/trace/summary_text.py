@@ -11,12 +11,14 @@ import re
 
 import numpy as np
 
+from whence.langs.python.record.library_summaries import LIBRARIES
 from whence.langs.python.record.matches import shown
 from whence.langs.python.trace.trace_tables import TypeEntry
 from whence.model.value import Kind, Value, atom
 
 _DTYPE = re.compile(r"dtype='([^']{1,40})'\)\Z")
 _ARRAY = re.compile(r"array\((\[.*\]), shape=(\([\d, ]*\)), dtype='[^']*'\)\Z", re.DOTALL)
+_FRACTION = re.compile(r"-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 _LONGEST = 2000
 _FRAME = re.compile(r"DataFrame\(\d+×\d+; (.*)\)\Z", re.DOTALL)
 _COLUMN = re.compile(r"(.*?): (\w+(?:\[[^\[\]]*\])?(?: \w+)*) \[(.*)\]\Z", re.DOTALL)
@@ -36,8 +38,8 @@ def readable_summary(kind: TypeEntry, text: str, *, complete: bool) -> str:
         text = _array(text)
     elif package == "re" and complete:
         text = shown(text)
-    elif package in ("builtins", "itertools", "functools"):
-        return text  # what an iterator has left; `<Type>` says what is not shown
+    elif package in ("builtins", "itertools", "functools", *LIBRARIES):
+        return text  # `<Type>` and `…` in it say what is not shown
     return text if complete or "…" in text else f"{text} …"
 
 
@@ -53,7 +55,14 @@ def _array(text: str) -> str:
         items = _nested(nested[1], nested[2])
         if items is not None:
             return f"array({items}, dtype={name})"
-    return f"{text[: match.start()]}dtype={name})"
+    return f"{_rounded(text[: match.start()])}dtype={name})"
+
+
+def _rounded(text: str) -> str:
+    """The text of an array that is cut off, with its numbers rounded."""
+    if "…" not in text:
+        return text
+    return _FRACTION.sub(lambda number: f"{float(number[0]):.6g}", text)
 
 
 def _dtype_name(text: str) -> str:

@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Final
 
 from whence.langs.python.trace import trace_format as f
+from whence.langs.python.trace.library_objects import text_in_place
 from whence.langs.python.trace.summary_text import frame_parts, readable_summary
 from whence.langs.python.trace.trace_format import read_bytes, read_text, read_v, read_z
 from whence.langs.python.trace.trace_pages import printable
 from whence.langs.python.trace.value_decoder import ValueDecoder
-from whence.model.value import Kind, Limits, Value, atom, show
+from whence.model.value import Kind, Limits, Value, atom, is_opaque, show
 from whence.secret_values import secret_text
 
 Parts = list[tuple[str, Value]]
@@ -141,19 +142,29 @@ class ValueReader(ValueDecoder[Value]):
             text = readable_summary(named, printable(text), complete=complete)
             return self._made(number, Kind.ATOM, text), place
         parts, omitted = [], 0
-        if kind in (f.SUBCLASS, f.EXCEPTION):
+        has_content = kind in (f.SUBCLASS, f.EXCEPTION)
+        if has_content:
             self._contents[self._started] = number
             content, place = self._value(place, nesting + 1)
             parts, omitted = _content_parts(content)
+            has_content = not is_opaque(content)
         attributes, more, place = self._attributes(place, nesting)
-        distinct = _distinct(parts + attributes)
-        return self._made(number, Kind.OBJECT, named.short, distinct, omitted + more), place
+        distinct, more = _distinct(parts + attributes), omitted + more
+        brief = None if has_content else text_in_place(named, distinct, more)
+        return self._made(number, Kind.OBJECT, named.short, distinct, more, brief), place
 
     def _made(
-        self, number: int, kind: Kind, text: str, parts: Parts | None = None, omitted: int = 0
+        self,
+        number: int,
+        kind: Kind,
+        text: str,
+        parts: Parts | None = None,
+        omitted: int = 0,
+        brief: str | None = None,
     ) -> Value:
         identity = self._root.identity(number)
-        return Value(kind, text, tuple(parts or ()), min(omitted, MAX_OMITTED), identity)
+        omitted = min(omitted, MAX_OMITTED)
+        return Value(kind, text, tuple(parts or ()), omitted, identity, brief=brief)
 
     def _items(self, place: int, nesting: int) -> tuple[Parts, int, int]:
         stored, omitted, place = self._counts(place)
