@@ -46,6 +46,7 @@ RUN_BY_ONE_PROCESS = (
     "tests/unit/langs/python/oracles/test_fork_at_call.py",
     "tests/unit/langs/python/oracles/test_reference_oracle.py",
     "tests/unit/pytest_plugin/test_failures.py",
+    "tests/unit/ui/web/test_page.py",
 )
 assert all((Path(__file__).parents[1] / file).exists() for file in RUN_BY_ONE_PROCESS)
 

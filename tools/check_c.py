@@ -28,7 +28,8 @@ FLAGS = ["-std=c11", "-c", "-O0", "-Wall", "-Wextra", "-Werror"]
 
 
 def has_zig() -> bool:
-    """Whether there is ziglang, after an attempt to install it: it is large and in no extra."""
+    """Whether there is ziglang, after an attempt to install it: no environment has it, as it is
+    large."""
     if importlib.util.find_spec("ziglang") is None:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         subprocess.run([*pip, "--constraint", "constraints.txt", "ziglang"], check=False)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from environments import Interpreter
 
 TESTING = ("terminal", "test")
+BROWSING = ("browser",)
+"""On one Python only: a browser does not depend on the interpreter."""
 LINTING = ("lint",)
 PYTEST = ("-m", "pytest", "-n", "auto")
 OF_THE_INTERPRETER = (
@@ -215,6 +217,18 @@ def provide_prolog(run: Run) -> None:
     run.step("install swi-prolog-nox", install)
 
 
+def provide_browser(run: Run) -> None:
+    """Chromium is no Python package; where it cannot be had, tests of the page skip and say why."""
+    if any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        return
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        run.note("skipped", "tests that need Chromium: it is missing, and only root can install it")
+        return
+    run.step("apt-get update", ["apt-get", "update", "-qq"])
+    install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "chromium"]
+    run.step("install chromium", install)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     which = parser.add_mutually_exclusive_group()
@@ -228,7 +242,7 @@ def main() -> int:
         return test_one_version(options.python)
 
     interpreter = environments.running()
-    extras = (*TESTING, *LINTING)  # to lint too: mypy reads what the tests import
+    extras = (*TESTING, *BROWSING, *LINTING)  # to lint too: mypy reads what the tests import
     run = Run()
     others, from_debian = [], []
     with ThreadPoolExecutor(1) as pool:  # lint has one core busy at most
@@ -244,6 +258,7 @@ def main() -> int:
         lint(run, interpreter)
         if not options.lint:
             provide_prolog(run)
+            provide_browser(run)
             name = f"pytest on {interpreter.version}"
             run.step(name, [str(interpreter.python), *PYTEST])
         for other in others:

@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="record each failing test again, by itself, and find the call at fault; without a "
         "terminal, say how to do so later",
     )  # fmt: skip
+    # A name with an equals sign, because an optional value would swallow the file that follows.
+    group.addoption(
+        "--whence=web", action="store_true", dest="whence_web",
+        help="the same, and find the call at fault on a page in the browser",
+    )  # fmt: skip
     group.addoption(
         "--whence-most", type=int, default=10, metavar="N",
         help="record at most this many failing tests (default: 10)",
@@ -52,7 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Keep the environment as it is before any code of the project runs."""
-    if early_config.known_args_namespace.whence:
+    given = early_config.known_args_namespace
+    if given.whence or given.whence_web:
         _environment.update(os.environ)
 
 
@@ -76,11 +82,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(Learning(config, learn), "whence-learning")
     witnesses: Path | None = config.getoption("whence_witnesses")
+    is_wanted = config.getoption("whence") or config.getoption("whence_web")
     if witnesses is not None:
         from _whence_pytest.witnesses import Witnesses
 
         config.pluginmanager.register(Witnesses(witnesses), "whence-witnesses")
-    elif config.getoption("whence") and not hasattr(config, "workerinput"):
+    elif is_wanted and not hasattr(config, "workerinput"):
         from _whence_pytest.failures import Failures
 
         failures = Failures(config, _first_path, dict(_environment))

@@ -105,17 +105,21 @@ class Failures:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Start a session about the first failure if the user is at a terminal."""
+        """Start a session about the first failure, on a page or if the user is at a terminal."""
         if not self._recorded or self._list is not None:
             return
         capture = config.pluginmanager.getplugin("capturemanager")
         if capture is not None:
             capture.suspend_global_capture(in_=True)  # as for `--pdb`: the terminal is a person's
-        if os.isatty(0) and os.isatty(1):
+        on_page = bool(config.getoption("whence_web"))
+        if on_page or (os.isatty(0) and os.isatty(1)):
             test = f"The first test that failed: {self._recorded[0][0]}"
             print(f"\n{test}" if len(self._recorded) > 1 else "", flush=True)
             subprocess.run(
-                [sys.executable, "-m", "whence", "debug", str(self._recorded[0][1])],
+                [
+                    *(sys.executable, "-m", "whence", "web" if on_page else "debug"),
+                    str(self._recorded[0][1]),
+                ],
                 cwd=self._folder,
                 check=False,
             )

@@ -15,8 +15,11 @@ from typing import TextIO
 
 from whence.app import oracle_gathering
 from whence.app.foreign_recordings import settle_trust
+from whence.app.page_session import LEFT as LEFT_PAGE
+from whence.app.page_session import NOBODY, Page
 from whence.app.progress import ProgressDisplay
 from whence.app.report_writing import check_output, write_report
+from whence.app.session_driver import SessionDriver
 from whence.app.session_opening import Surroundings, check_request, own_log, prepare_session
 from whence.app.session_request import SessionRequest
 from whence.errors import UsageError, WhenceError
@@ -25,8 +28,9 @@ from whence.model.replay_settings import ReplayMode
 from whence.model.symptom import Symptom
 from whence.ports import Note, Opened, Reruns
 from whence.report.record import exit_code
+from whence.report.text import lines as report_lines
 from whence.session import log_entries
-from whence.session.events import Event
+from whence.session.events import Event, Exhausted, Found, Outcome
 from whence.session.log_entries import LogEntry
 from whence.store.session_log import (
     SessionLog,
@@ -63,21 +67,23 @@ def diagnose(
     # Errors in the request are raised before an earlier session is changed.
     check_request(request, opened.tree)
     check_output(request.output)
+    page = Page(request) if request.web else None
     with ExitStack() as resources:
         screen = _screen(request, resources)
+        note = screen.note if page is None else page.notes.append
         runs_nothing = request.rerun is False and request.replay is ReplayMode.OFF
         if opened.trust is not None and not (runs_nothing and request.reference is None):
             settle_trust(opened.trust, path, screen, allowed=request.trust_recording)
         surroundings = Surroundings(
-            screen.note,
-            ProgressDisplay(),
-            lambda: _session_log(request, opened, path, about, screen.note),
-            ask_to_run=lambda reruns: request.rerun is None and _ask_to_run(screen, reruns),
-            follows_unasked=request.rerun is None and not screen.interactive,
+            note,
+            ProgressDisplay() if page is None else page.progress,
+            lambda: _session_log(request, opened, path, about, note),
+            ask_to_run=lambda reruns: (
+                request.rerun is None and page is None and _ask_to_run(screen, reruns)
+            ),
+            follows_unasked=request.rerun is None and page is None and not screen.interactive,
             answer_sink=(
-                None
-                if is_zoom
-                else oracle_gathering.answer_writer(request, opened, path, screen.note)
+                None if is_zoom else oracle_gathering.answer_writer(request, opened, path, note)
             ),
         )
         prepared = prepare_session(
@@ -92,7 +98,9 @@ def diagnose(
         opening: Sequence[Event] | Diagnosis = ()
         if symptom is None:
             opening = prepared.judged_run(surroundings)
-        if not opening and first is not None and not resumes:
+        # On the page, what is wrong about a run is asked there.
+        asks_here = page is None or opened.symptoms is None or len(opened.tree.columns) == 1
+        if not opening and first is not None and not resumes and asks_here:
             opening = first(screen)
         if isinstance(opening, Diagnosis):
             diagnosis = opening
@@ -100,6 +108,9 @@ def diagnose(
             if opening.definitions:
                 result = "The fault is in no call that was recorded"
             screen.note(f"{result}: {opening.reason}.")
+        elif page is not None:
+            outcome = page.hold(path, prepared, opening, symptom, opened.symptoms)
+            diagnosis = _left_on_page(driver, outcome, screen)
         else:
             try:
                 outcome, left = converse(
@@ -114,6 +125,19 @@ def diagnose(
     if driver.failures and diagnosis.status is not Status.FOUND:
         raise WhenceError("; ".join(driver.failures))
     return exit_code(diagnosis)
+
+
+def _left_on_page(driver: SessionDriver, outcome: Outcome | None, screen: Screen) -> Diagnosis:
+    """How a session stands that was held on the page, and what its person is told here."""
+    if outcome is None:
+        return Diagnosis(Status.UNDETERMINED, reason=NOBODY)
+    diagnosis = driver.diagnosis(outcome, LEFT_PAGE)
+    if isinstance(outcome, Found | Exhausted):
+        findings = driver.findings(diagnosis)
+        screen.say(*report_lines(driver.state, diagnosis, driver.sources, findings))
+    else:
+        screen.note(left_early(driver, LEFT_PAGE))
+    return diagnosis
 
 
 def _check_symptom(opened: Opened, symptom: Symptom, path: Path) -> None:
@@ -163,8 +187,9 @@ def _session_log(
 ) -> SessionLog[LogEntry] | None:
     """The session's log. A script's session is logged only if a file is named."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    is_kept = at_terminal or request.web
     if request.no_session or (
-        request.session is None and not (request.answers is None and at_terminal)
+        request.session is None and not (request.answers is None and is_kept)
     ):
         return None
     try:

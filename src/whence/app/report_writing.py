@@ -17,6 +17,7 @@ from whence.report.record import record
 from whence.report.regression_test import write_test
 from whence.report.text import lines
 from whence.session.reaction import react
+from whence.session.state import State
 from whence.user_folders import write_private_file
 
 
@@ -27,11 +28,9 @@ def write_report(
     note: Callable[[str], None],
 ) -> None:
     """Write what the options ask for, apart from what the session has shown."""
-    state, sources, counts = driver.state, driver.sources, driver.counts
+    state, sources = driver.state, driver.sources
     findings = driver.findings(diagnosis)
-    inside = None
-    if driver.inside is not None:
-        inside = driver.inside.state, driver.inside.diagnosis(react(driver.inside.state))
+    inside = _inside(driver)
     if request.format == "json":
         report = record_of(driver, diagnosis, findings)
         if inside is not None and driver.inside is not None:
@@ -39,12 +38,7 @@ def write_report(
         plain = request.output is None and (sys.stdout.encoding or "").lower() != "utf-8"
         _write(request.output, json.dumps(report, ensure_ascii=plain, indent=1) + "\n")
     elif request.format == "html":
-        asked = f"{counts.person} answered by a person, {counts.oracles.total()} by others"
-        test = _test_text(driver, diagnosis)
-        text = page(
-            state, diagnosis, sources, asked=asked, test=test, findings=findings, inside=inside
-        )
-        _write(request.output, text)
+        _write(request.output, html_report(driver, diagnosis, findings))
     elif request.output is not None:
         text_lines = lines(state, diagnosis, sources, findings)
         if inside is not None:
@@ -52,6 +46,28 @@ def write_report(
         _write(request.output, "\n".join(text_lines) + "\n")
     if request.regression_test is not None:
         note(_written_test(request.regression_test, driver, diagnosis))
+
+
+def html_report(
+    driver: SessionDriver, diagnosis: Diagnosis, findings: Findings | None = None
+) -> str:
+    """The report as one HTML file."""
+    counts = driver.counts
+    return page(
+        driver.state,
+        diagnosis,
+        driver.sources,
+        asked=f"{counts.person} answered by a person, {counts.oracles.total()} by others",
+        test=_test_text(driver, diagnosis),
+        findings=driver.findings(diagnosis) if findings is None else findings,
+        inside=_inside(driver),
+    )
+
+
+def _inside(driver: SessionDriver) -> tuple[State, Diagnosis] | None:
+    """The session inside the call at fault and how it stands, if one was held."""
+    inner = driver.inside
+    return None if inner is None else (inner.state, inner.diagnosis(react(inner.state)))
 
 
 def record_of(

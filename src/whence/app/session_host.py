@@ -24,7 +24,6 @@ from whence.app.served_session import open_service
 from whence.app.session_service import SessionService
 from whence.app.session_views import SessionViews
 from whence.errors import WhenceError, bug_notice
-from whence.model.diagnosis import Diagnosis
 from whence.model.value import cut
 from whence.protocol import requests, views
 from whence.protocol.problems import Code, Problem, problem_of
@@ -170,6 +169,11 @@ class SessionHost:
         if found is not None:
             return found
         return self.open(requests.Open(recording=str(_recording_of(handle)), log=_log_of(handle)))
+
+    def add(self, session: SessionService) -> None:
+        """Take over a session that was opened elsewhere."""
+        with self._lock:
+            self._sessions[session.handle] = session
 
     def _by_beginning(self, handle: str) -> SessionService | None:
         if len(handle) < _LEAST_HANDLE:

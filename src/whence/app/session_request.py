@@ -43,3 +43,11 @@ class SessionRequest:
     fresh: bool = False
     trust_recording: bool = False
     """Whether the program of a recording that somebody else made may be executed."""
+    web: bool = False
+    """Whether the session is held on a page in the browser."""
+    port: int = 0
+    """The port of the page; 0: a free one."""
+    no_open: bool = False
+    """Whether the page is not opened in the browser."""
+    browse: bool = False
+    """Whether the page only shows the run, and nothing is asked."""

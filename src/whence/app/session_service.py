@@ -68,7 +68,12 @@ class SessionService:
     # --- beginning -------------------------------------------------------------------------------
 
     def begin(
-        self, prepared: PreparedSession, opening: Sequence[Event], wrong: str, *, fresh: bool
+        self,
+        prepared: PreparedSession,
+        opening: Sequence[Event],
+        wrong: str | Symptom,
+        *,
+        fresh: bool,
     ) -> None:
         """Go on with the session in the log, or begin with what is wrong as far as that is known.
 
@@ -84,7 +89,8 @@ class SessionService:
             return
         self._symptom = _without_operands(symptoms.stored()) if fresh else symptoms.stored()
         if wrong:
-            self._say_wrong(self._named(symptoms, wrong))
+            named = wrong if isinstance(wrong, Symptom) else self._named(symptoms, wrong)
+            self._say_wrong(named)
         elif self._symptom is not None and not self._asks_operand():
             self._say_wrong(self._symptom)
         else:

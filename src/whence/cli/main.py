@@ -23,9 +23,9 @@ from whence.errors import WhenceError, bug_notice, cause_outside
 from whence.printable_text import PrintableStream, printable_lines, raw
 
 COMMANDS = (
-    "run", "call", "test", "bisect", "record", "debug", "prolog", "zoom", "why", "check", "rerun",
-    "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "serve", "next",
-    "answer", "mcp", "skill", "bench", "doctor",
+    "run", "call", "test", "bisect", "record", "debug", "web", "prolog", "zoom", "why", "check",
+    "rerun", "materialize", "freeze", "answers", "list", "show", "convert", "strategies", "serve",
+    "next", "answer", "mcp", "skill", "bench", "doctor",
 )  # fmt: skip
 # Becomes the process of somebody's program: nothing is changed that the program does not expect.
 GUEST = "record"

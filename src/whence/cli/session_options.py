@@ -50,6 +50,19 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "left, if the system supports them (default: checkpoints)",
     )  # fmt: skip
 
+    page = command.add_argument_group("on a page (whence[web])")
+    page.add_argument(
+        "--web", action="store_true",
+        help="hold the session on a page in the browser instead of here (docs/web.md)",
+    )  # fmt: skip
+    page.add_argument(
+        "--port", type=int, default=0, metavar="N", help="the page's port (default: a free one)"
+    )
+    page.add_argument(
+        "--no-open", action="store_true", help="print the page's address, but open no browser"
+    )
+    command.set_defaults(browse=False)
+
     without = command.add_argument_group("without a person")
     without.add_argument(
         "--answers", metavar="FILE",

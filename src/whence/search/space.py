@@ -554,6 +554,13 @@ class SearchSpace:
         open_ones: npt.NDArray[np.bool_] = self.flags[positions] & _NOT_A_SUSPECT == 0
         return inside & open_ones
 
+    def suspect_mask(self) -> npt.NDArray[np.bool_]:
+        """For each call of the tree, whether it can still be at fault."""
+        mask = np.zeros(len(self.columns), dtype=bool)
+        mask[self.top : self.stop] = self._are_suspects()
+        mask[self.top] = self.top_is_open
+        return mask
+
     def frontier(self) -> Iterator[CallScan]:
         """The top's callees that may be asked about; then those of skipped ones, and so on."""
         level = [self.top]
