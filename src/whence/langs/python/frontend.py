@@ -248,15 +248,15 @@ class ReferenceRunJudge:
         with waiting("running the reference version"):
             passes = oracle.passes()
         problem = oracle.reference_runs.problem or oracle.why_not
-        if (not passes or oracle.is_undecided) and self._experiment(note, waiting):
-            if not passes:
-                # Its own files count there, also that of the test; here only its changes do.
-                note(f"Run with all files of {oracle.reference.name}, {problem}.")
-            passes = True
-        if not passes:
+        is_repaired = (not passes or oracle.is_undecided) and self._experiment(note, waiting)
+        if passes:
+            note(f"The test passes with {oracle.reference.name}.")
+        elif is_repaired:
+            # Its own files count there, also that of the test; here only its changes do.
+            note(f"Run with all files of {oracle.reference.name}, {problem}.")
+        else:
             note(f"What is wrong is not known from the reference: {problem}.")
             return (), ()
-        note(f"The test passes with {oracle.reference.name}.")
         failed = Answer(self.tree.id(0), Verdict.WRONG, by=SYMPTOM)
         trusts = [Trust(TrustScope.FUNCTION, name) for name in oracle.unchanged()]
         return self._without_calls() or ((failed,), trusts)
