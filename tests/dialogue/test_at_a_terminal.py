@@ -79,7 +79,7 @@ def test_a_session_at_a_terminal(terminal: Terminal) -> None:
     seen = terminal.see(PROMPT)
     assert "Taken to be wrong: invoice(" in seen
     assert "help lists more" in seen
-    assert "Question 1 (up to 7 more)" in seen
+    assert "Question 1 (up to 8 more)" in seen
     assert "→ Invoice(customer='Ada', sums=[0, 45], total=45)" in seen
     assert "\x1b[3" in terminal.raw, "values have colours"
 

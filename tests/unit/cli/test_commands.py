@@ -74,7 +74,7 @@ def test_the_report_has_all_that_its_manual_promises(tmp_path: Path, capsys: Any
     report = json.loads(out.read_text())
     assert set(report) == {
         "whence", "version", "status", "at_fault", "candidates", "questions", "oracles",
-        "characters", "answers", "strategy", "reason", "more_candidates",
+        "characters", "answers", "strategy", "reason", "more_candidates", "definitions",
     }  # fmt: skip
     assert set(report["at_fault"]) == {
         "passed_on", "raised_by",

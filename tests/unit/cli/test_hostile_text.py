@@ -48,7 +48,10 @@ def main(text):
 
 main(sys.argv[1])
 """
-WITHOUT_RECORDING = {"strategies", "doctor", "bench", "prolog", "test", "bisect", "call"}
+WITHOUT_RECORDING = {
+    "strategies", "doctor", "bench", "prolog", "test", "bisect", "call", "skill",
+    "serve", "mcp", "web",  # they speak to another program, in JSON
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +99,8 @@ RUNS = [
     ["why", FILE, "3", "result"],
     ["why", FILE, "3", "result", "--format", "json"],
     ["debug", FILE, "--answers", "-", "--no-rerun"],
+    ["next", FILE],
+    ["answer", FILE, "right"],
     ["debug", FILE, "--answers", "-", "--no-rerun", "--format", "json"],
     ["debug", FILE, "--answers", "-", "--no-rerun", "--format", "html"],
     ["answers"],

@@ -243,7 +243,7 @@ def test_the_recording_ends_with_the_first_subtest_that_fails(project: Any) -> N
     path = project.recordings()["test_shop.py::TestUnit::test_parts"]
     done = project.whence("debug", "--answers", "-", str(path), answers="l\nn\n")
     assert "left:  total(self.items[number:]) → 0\n" in done.stdout
-    assert "Question 1 (up to 2 more)\n  total(items=[{'price': 2}]) → 0\n" in done.stdout
+    assert "Question 1 (up to 3 more)\n  total(items=[{'price': 2}]) → 0\n" in done.stdout
     assert "The fault is in total (shop.py:7), call 5.\n" in done.stdout
 
 
