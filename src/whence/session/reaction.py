@@ -303,14 +303,16 @@ def narrow_diagnosis(
     cannot be at fault, and why it may not be although no other call is left; `limited`, why one of
     some calls has to be.
     """
+    if diagnosis.group:
+        return _narrow_group(diagnosis, acquitted, doubted)
     is_found = diagnosis.status is Status.FOUND and diagnosis.node is not None
     nodes = (diagnosis.node,) if is_found else diagnosis.candidates
     reasons = {node: acquitted(node) for node in nodes if node is not None}
     left = tuple(node for node, reason in reasons.items() if reason is None)
-    if is_found and left and not diagnosis.group:
+    if is_found and left:
         reasons = {node: doubted(node) for node in left}
         left = tuple(node for node, reason in reasons.items() if reason is None)
-    if (is_found and len(left) == len(nodes)) or diagnosis.group:
+    if is_found and len(left) == len(nodes):
         return diagnosis
     if len(left) == len(nodes) and (left and limited(left)) is None:
         return diagnosis
@@ -333,6 +335,23 @@ def narrow_diagnosis(
         or "every other call that is left cannot be at fault: "
         + "; ".join(dict.fromkeys(filter(None, reasons.values()))),
     )
+
+
+def _narrow_group(
+    diagnosis: Diagnosis,
+    acquitted: Callable[[int], str | None],
+    doubted: Callable[[int], str | None],
+) -> Diagnosis:
+    """One of a group is at fault, so none may be in doubt, and not all of them acquitted."""
+    reasons = [acquitted(node) for node in diagnosis.group]
+    left = [node for node, why in zip(diagnosis.group, reasons, strict=True) if why is None]
+    doubts = (doubted(node) for node in left)
+    doubt = next((why for why in doubts if why is not None), None)
+    if left and doubt is None:
+        return diagnosis
+    why = doubt or "; ".join(dict.fromkeys(filter(None, reasons)))
+    reason = f"all that they called is right, but {why}"
+    return Diagnosis(Status.UNDETERMINED, candidates=diagnosis.group, reason=reason)
 
 
 def only_suspect(

@@ -43,6 +43,7 @@ from whence.session.events import (
     TrustGiven,
     Undone,
 )
+from whence.session.reaction import narrow_diagnosis
 from whence.session.state import Facts, State
 from whence.store.session_log import SessionLog
 from whence.testing.meanings import one_fault
@@ -404,6 +405,19 @@ def test_several_candidates_of_one_function_blame_that_function() -> None:
     one = replace(TREE.columns, function=np.array([0, 1, 2, 3, 3, 5, 6], dtype=np.int32))
     diagnosis = ended(Acquits(0, 1, 2, 5, 6, acquitted=(1,)), replace(TREE, columns=one))
     assert (diagnosis.status, set(diagnosis.group)) == (Status.FOUND, {3, 4})
+
+
+def test_a_group_is_not_blamed_if_one_of_it_is_in_doubt() -> None:
+    found = Diagnosis(Status.FOUND, node=3, group=(3, 4))
+    state = State(TREE)
+
+    def narrowed(acquitted: dict[int, str], doubted: dict[int, str]) -> Diagnosis:
+        return narrow_diagnosis(state, found, acquitted.get, doubted.get)
+
+    assert narrowed({}, {}) == narrowed({3: "same code"}, {3: "not seen"}) == found
+    for diagnosis in (narrowed({}, {4: "not seen"}), narrowed({3: "not seen", 4: "not seen"}, {})):
+        assert (diagnosis.status, diagnosis.candidates) == (Status.UNDETERMINED, (3, 4))
+        assert diagnosis.reason == "all that they called is right, but not seen"
 
 
 def test_a_call_that_cannot_be_at_fault_is_not_blamed() -> None:

@@ -8,7 +8,7 @@ of sight, instead of a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whence.langs.prolog.evaluation_tree import EvaluationTree
 from whence.langs.prolog.traced_call import HiddenPart, Port, PortEvent, TracedCall, user_caller
@@ -48,6 +48,10 @@ class HiddenParts:
 
     def acquits(self, node: int) -> str | None:
         """None: a call is never known not to be at fault."""
+        return None
+
+    def limits(self, nodes: Sequence[int]) -> str | None:
+        """None: of no calls is it known that one of them is at fault."""
         return None
 
     def doubts(self, node: int) -> str | None:

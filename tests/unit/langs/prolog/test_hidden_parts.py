@@ -9,7 +9,11 @@ import pytest
 from prolog import need_swipl
 from prolog_hidden import KINDS, debugged_by_person, generated
 
+from whence.langs.prolog.goal_execution import GoalExecution
+from whence.langs.prolog.hidden_parts import HiddenParts
+from whence.langs.prolog.swipl_process import Engine
 from whence.model.diagnosis import Status
+from whence.ports import Acquitter
 
 need_swipl()
 
@@ -39,6 +43,37 @@ def check(kind: str, seed: int, folder: Path) -> None:
 @pytest.mark.parametrize(("kind", "seed"), SEEDS)
 def test_only_the_hidden_part_is_blamed(kind: str, seed: int, tmp_path: Path) -> None:
     check(kind, seed, tmp_path)
+
+
+def test_a_session_asks_for_doubts() -> None:
+    assert issubclass(HiddenParts, Acquitter), "a session asks only acquitters"
+
+
+TABLED = """
+top(X) :- Y = 1, inner(Y, X).
+inner(Y, X) :- same(Y, Z), tabled(Z, X).
+same(X, Y) :- Y is X + 0.
+:- table tabled/2.
+tabled(X, X).
+tabled(X, Y) :- Y is X + 1.
+tabled(X, Y) :- tabled(X, Z), Z < 6, Y is Z + 1.
+"""
+
+
+def test_a_tabled_call_explains_each_of_its_answers(tmp_path: Path) -> None:
+    file = tmp_path / "program.pl"
+    file.write_text(TABLED)  # is/2 had the frame number that filling the table has after it
+    with Engine() as engine:
+        execution = GoalExecution(engine, file, "top(X)")
+        seen = []
+        for number in range(1, 7):
+            tree = execution.wrong(number)
+            calls = [tree.call(node).equation() for node in range(len(tree.columns))]
+            top = calls[0].removeprefix("top(").removesuffix(")")
+            assert f"tabled(1, {top})" in calls
+            seen.append(int(top))
+        assert sorted(seen) == [1, 2, 3, 4, 5, 6]
+        execution.close()
 
 
 @pytest.mark.soak

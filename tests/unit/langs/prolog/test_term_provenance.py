@@ -215,7 +215,7 @@ def test_a_part_that_was_made_out_of_the_tree_is_known_once_the_tree_has_grown(f
     with Engine() as engine:
         execution = GoalExecution(engine, file, "open_list(L)")
         answer = PortEvent(Port.EXIT, execution.trace.root, 0)
-        small = execution.source.tree(answer, most=3)
+        small = execution.source.tree(answer, most=2)
         provenance = execution.provenance(small)
         part = execution.part(small, "L[2]")
         found = provenance.origin(small.id(0), part)

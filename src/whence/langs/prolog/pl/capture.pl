@@ -182,7 +182,7 @@ run_goal(Goal1, Bindings, Solutions, Mode) :-
     run_traced(M, Goal, Goal2, Bindings, Solutions, Mode).
 
 run_traced(M, Goal, Goal2, Bindings, Solutions, Mode) :-
-    new_state, count_clauses,
+    new_state, count_clauses, keep_files,
     visible(+all), visible(+cut_call), visible(+exception), leash(-all),
     out(Out),
     send_names(Bindings, Goal2, Out),

@@ -47,7 +47,22 @@ send_changes(Port, Goal, Frame, State) :-
 /*  retract/1 calls the predicate: an answer, or that there is none, may be the fault of a clause in
     the file. So a call of it is written. Frames of such calls have negative numbers. */
 :- dynamic retracting/2.
-from_file(M:N/A) :- functor(Head, N, A), predicate_property(M:Head, file(_)).
+from_file(M:N/A) :- file_of(M:N/A, _, _).
+
+/*  Prolog takes the file of a predicate from its clauses, so it is lost when they were removed and
+    collected. The files of predicates that change are kept from the start of the first run on. */
+:- dynamic first_file/3.
+file_of(PI, File, Line) :- first_file(PI, File0, Line0), !, File = File0, Line = Line0.
+file_of(M:N/A, File, Line) :-
+    functor(Head, N, A),
+    predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line)).
+keep_files :-
+    forall(( current_module(M), \+ module_property(M, class(system)),
+             \+ module_property(M, class(library)), current_predicate(_, M:Head),
+             \+ predicate_property(M:Head, imported_from(_)),
+             predicate_property(M:Head, dynamic), functor(Head, N, A),
+             \+ first_file(M:N/A, _, _), file_of(M:N/A, File, Line) ),
+           assertz(first_file(M:N/A, File, Line))).
 
 send_retracted(exit, retract(C), Frame, State) :- !,
     (   retracting(Frame, goal(PI, Head))

@@ -89,7 +89,7 @@ event(exit, Frame0, Choice, Action) :- !,
     (   Kind0 == library, fills_table(Goal0), tabled_parent(Frame0, Frame, PI)
     ->  number_of(PI, _, Kind), wrapped_goal(Frame, PI, Goal)
     ;   Frame = Frame0, Goal = Goal0, Kind = Kind0 ),
-    (   Kind == library -> called_by_user(Frame) ; true ),
+    has_call(Kind, Frame),
     one_more_event(State, _),
     (   is_reported(State, Frame)
     ->  Action = continue,
@@ -100,18 +100,18 @@ event(exit, Frame0, Choice, Action) :- !,
         skipped_inferences(State, Kind, Frame),
         format(Out, 'x\t~d\t~d\t~d\t~d\n', [Frame, More, Term, States])
     ;   Action = skip ).
-event(Port, Frame0, Choice, Action) :-
+event(Port0, Frame0, Choice, Action) :-
     nb_getval(whence_state, State), set_state(search_start, State, -1), send_printed(State),
     predicate_of(Frame0, PI0),
     number_of(PI0, Number0, Kind0),
-    (   Port == fail, PI0 = _:retract/1
+    (   Port0 == fail, PI0 = _:retract/1
     ->  prolog_frame_attribute(Frame0, goal, Goal0), strip_module(Goal0, _, Retract),
         send_changes(fail, Retract, Frame0, State)
     ;   true ),
-    (   Kind0 == library, fills_table(PI0, Port), tabled_parent(Frame0, Frame, PI)
-    ->  number_of(PI, Number, Kind)
-    ;   Frame = Frame0, Number = Number0, Kind = Kind0 ),
-    (   Kind == library -> called_by_user(Frame) ; true ),
+    (   Kind0 == library, fills_table_of(PI0), tabled_parent(Frame0, Frame, PI)
+    ->  number_of(PI, Number, Kind), port_of_tabled(Port0, Port)
+    ;   Frame = Frame0, Number = Number0, Kind = Kind0, Port = Port0 ),
+    has_call(Kind, Frame),
     one_more_event(State, _),
     (   ( is_reported(State, Frame) ; is_unknown_call(Port, Frame, State) )
     ->  send_event(Port, Frame, Number, Kind, Choice, State, Action)
@@ -183,8 +183,10 @@ fills_table(start_tabling(_, _, _)).
 fills_table(start_moded_tabling(_, _, _, _, _)).
 fills_table(start_subsumptive_tabling(_, _, _)).
 fills_table(start_abstract_tabling(_, _, _)).
-fills_table(_:Name/Arity, Port) :-
-    Port \= redo(_), functor(Goal, Name, Arity), fills_table(Goal), !.
+fills_table_of(_:Name/Arity) :- functor(Goal, Name, Arity), fills_table(Goal), !.
+/*  A redo inside of what fills the table names a place in its clause, not in the user's. */
+port_of_tabled(redo(_), redo(0)) :- !.
+port_of_tabled(Port, Port).
 tabled_parent(Frame, Parent, M:Name/Arity) :-
     prolog_frame_attribute(Frame, parent, Parent),
     predicate_of(Parent, M:Wrapper/Arity), wraps(Wrapper, Name).
@@ -208,6 +210,12 @@ one_more_event(State, Events) :-
 is_reported(State, Frame) :-
     state(skip, State, Skip),
     (   Skip =:= 0 -> true ; reported(Frame, _) -> true ).
+
+/*  Whether there is a call event of a frame. A port of any other must not be written: its number may
+    be that of an earlier frame, whose call would take the port for its own. */
+has_call(chr_part, _) :- !, fail.
+has_call(library, Frame) :- !, called_by_user(Frame).
+has_call(_, _).
 
 called_by_user(Frame) :-
     root(_), visible_parent(Frame, -1, Parent, _), is_user_frame(Parent), \+ tests_modes(Frame).
@@ -329,8 +337,7 @@ number_predicate(M:Name/Arity, Kind, Number) :-
     flag(whence_predicates, Number, Number + 1),
     functor(Head, Name, Arity),
     assertz(known_predicate(Name, Arity, M, Number, Kind)), assertz(known_goal(Head, M, Number, Kind)),
-    (   predicate_property(M:Head, file(File)), predicate_property(M:Head, line_count(Line))
-    ->  true ; File = '', Line = 0 ),
+    ( file_of(M:Name/Arity, File, Line) -> true ; File = '', Line = 0 ),
     (   predicate_property(M:Head, imported_from(Home)) -> true ; Home = M ),
     out(Out),
     line(Out, [predicate, Number, Kind, Arity, Line, text(Home), text(Name), text(File)]).
