@@ -319,8 +319,9 @@ def test_answers_are_remembered_in_every_run(file: Path) -> None:
     done = whence(file, "quadruple(2, X)", *words, cwd=file.parent)
     assert done.returncode == 0
     assert "triple(4, 12) is wrong, says remembered" in " ".join(done.stdout.split())
-    done = whence(file, "remember(5)", *words, "--remember", typed="info\ny\n", cwd=file.parent)
-    said = "holds in this session, not in other runs: its answers depend on kept/1"
+    goal = "remember(5), remember(6)"
+    done = whence(file, goal, *words, "--remember", typed="info\ny\n", cwd=file.parent)
+    said = "holds in this session, not in other runs: its answers depend on assertz/1"
     assert said in " ".join(done.stdout.split())
 
 

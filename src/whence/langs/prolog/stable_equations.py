@@ -41,8 +41,6 @@ def _why_unstable(source: EvaluationTree, event: PortEvent) -> str:
     predicate = event.call.predicate
     if event.port is Port.STOPPED:
         return "when a call is stopped depends on the limits"
-    if source.state_of(event.call).is_touched(event.call):
-        return "it read or changed more than its arguments"
     if predicate.name == GOAL:
         return "a typed goal is not a call of the program"
     texts = source.judged(event)
@@ -53,7 +51,10 @@ def _why_unstable(source: EvaluationTree, event: PortEvent) -> str:
         lines = source.engine_of(event.call.term).do(request)
     except EngineProblem as problem:
         return str(problem)
-    return plain(lines[0][1]) if lines else ""
+    if lines:
+        return plain(lines[0][1])
+    is_touched = source.state_of(event.call).is_touched(event.call)
+    return "it read or changed more than its arguments" if is_touched else ""
 
 
 def _name(predicate: Predicate, project: Path) -> str:
