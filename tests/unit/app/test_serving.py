@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from example_copies import own_copy
 
 from whence.app.serving import LONGEST_PATH, SocketServer, serve_lines
 from whence.app.session_client import client
@@ -20,7 +21,7 @@ from whence.app.session_host import MAX_REQUEST, SessionHost
 from whence.errors import WhenceError
 from whence.protocol.problems import Problem
 
-TREE = Path(__file__).parents[3] / "examples" / "sqrtest.jsonl"
+TREE = own_copy("sqrtest.jsonl")
 HELLO = b'{"method": "hello", "id": 3}\n'
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_copies import own_copy
 
 import whence
 from whence.app.session_client import result_of
 from whence.app.session_host import MAX_REQUEST, SessionHost
 from whence.protocol.problems import Problem
 
-TREE = Path(__file__).parents[3] / "examples" / "sqrtest.jsonl"
+TREE = own_copy("sqrtest.jsonl")
 PROGRAM = """\
 def double(x):
     return x + x

@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
+from example_copies import own_copy
 from forked_whence import whence
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+TREE = str(own_copy("sqrtest.jsonl"))
 ALONE = {**os.environ, "WHENCE_SOCKET": "/nonexistent/serve.sock"}
 
 
@@ -21,8 +22,7 @@ def step(*words: str) -> str:
 
 
 def test_a_session_is_held_in_single_commands() -> None:
-    tree = str(EXAMPLES / "sqrtest.jsonl")
-    first = step("next", tree, "--fresh")
+    first = step("next", TREE, "--fresh")
     assert "Question 1" in first
     handle = first.split("whence answer ")[1].split()[0]
     assert "Question 2" in step("answer", handle, "right")
@@ -36,7 +36,7 @@ def test_serve_answers_lines_and_whatever_else_is_printed_stays_out(tmp_path: Pa
     (tmp_path / "judge.py").write_text(
         "import os\nos.write(1, b'loud')\n\n\ndef judge(call):\n    print('loud')\n"
     )
-    request = {"recording": str(EXAMPLES / "sqrtest.jsonl"), "keep": False}
+    request = {"recording": TREE, "keep": False}
     request["oracles"] = ["python:judge:judge"]
     lines = [{"method": "hello", "id": 1}, {"method": "open", "id": 2, "params": request}]
     typed = "".join(f"{json.dumps(line)}\n" for line in lines)
@@ -57,7 +57,6 @@ def test_serve_answers_lines_and_whatever_else_is_printed_stays_out(tmp_path: Pa
     ],
 )
 def test_what_cannot_be_done_says_why(words: list[str], problem: str) -> None:
-    tree = str(EXAMPLES / "sqrtest.jsonl")
-    result = whence(*(word.format(tree=tree) for word in words), env=ALONE)
+    result = whence(*(word.format(tree=TREE) for word in words), env=ALONE)
     assert result.returncode == 2
     assert problem in result.stderr

@@ -21,6 +21,7 @@ import pytest
 pytest.importorskip("mcp")
 
 import httpx2
+from example_copies import own_copy
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult
@@ -31,7 +32,7 @@ from whence.ui.mcp.server import build
 from whence.ui.mcp.tools import LONGEST_ARGUMENT, Tools
 
 ROOT = Path(__file__).parents[4]
-TREE = str(ROOT / "examples" / "sqrtest.jsonl")
+TREE = str(own_copy("sqrtest.jsonl"))
 MOST = 8_000
 """About 2,000 tokens."""
 TOOLS = {"record", "find", "answer", "why", "call", "search", "check", "undo"}
