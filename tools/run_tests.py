@@ -67,7 +67,15 @@ NEWEST = (
     *OF_THE_INTERPRETER,
     *(
         f"--ignore=tests/unit/langs/python/{folder}"
-        for folder in ("oracles", "priors", "rebuilding", "symptoms", "trace")
+        for folder in (
+            "experiments",
+            "oracles",
+            "priors",
+            "rebuilding",
+            "symptoms",
+            "trace",
+            "witnesses",
+        )
     ),
     "tests/corpus/test_corpus.py",
 )
