@@ -173,6 +173,16 @@ class SessionDriver:
         self._remember()
         return self._settled(outcome)
 
+    def outcome_since(self, before: State) -> Outcome | None:
+        """What is needed if an event was taken in before something else failed, say an oracle.
+
+        None if the state is that of `before`, or if the session itself has to go on first.
+        """
+        if self.state is before:
+            return None
+        outcome = react(self.state)
+        return None if isinstance(outcome, events.Expand | events.Trace) else outcome
+
     def count_shown(self, text: str) -> None:
         """Count what a person had to read."""
         self.counts.characters += len(text)

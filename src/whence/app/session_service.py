@@ -28,7 +28,6 @@ from whence.protocol import requests, views
 from whence.protocol.problems import Code, Problem
 from whence.session import events
 from whence.session.events import Event, Outcome
-from whence.session.reaction import react
 from whence.ui.terminal import messages
 from whence.ui.terminal.commands import TrustCode
 from whence.ui.terminal.switches import find_oracle, find_switch
@@ -388,12 +387,9 @@ class SessionService:
         try:
             self.outcome = self.driver.send(event)
         except WhenceError:
-            # The session may have taken in the event before something else failed, say an oracle.
-            if self.driver.state is not before:
-                outcome = react(self.driver.state)
-                if isinstance(outcome, events.Expand | events.Trace):
-                    raise
-                self.outcome = outcome
+            taken_in = self.driver.outcome_since(before)
+            if taken_in is not None:
+                self.outcome = taken_in
                 self._changed()
             raise
         self._changed()

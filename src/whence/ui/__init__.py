@@ -70,6 +70,9 @@ class DrivenSession(Protocol):
     def send(self, event: Event) -> Outcome:
         """Take in an event and say what is needed next."""
 
+    def outcome_since(self, before: State) -> Outcome | None:
+        """What is needed next, if an event was taken in before something else failed."""
+
     def save(self, path: Path) -> None:
         """Write the whole session to a file."""
 

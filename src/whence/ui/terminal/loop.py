@@ -19,7 +19,6 @@ from whence.report.regression_test import write_test, wrong_answer
 from whence.report.source import source_lines
 from whence.session import events
 from whence.session.events import Event, Outcome
-from whence.session.reaction import react
 from whence.ui import DrivenSession
 from whence.ui.terminal import commands, messages
 from whence.ui.terminal.browse import browse, check_mark
@@ -283,12 +282,9 @@ class _Conversation:
                 raise  # this diagnosis may no longer stand
             raise _Left(STOPPED) from None
         except WhenceError:
-            # The session may have taken in the event before something else failed, say an oracle.
-            if self.session.state is not before:
-                outcome = react(self.session.state)
-                if isinstance(outcome, events.Expand | events.Trace):
-                    raise
-                self.outcome = outcome
+            taken_in = self.session.outcome_since(before)
+            if taken_in is not None:
+                self.outcome = taken_in
                 self._fresh = True
             raise
         self._fresh = True
